@@ -1,0 +1,1 @@
+"""The Kafka protocol as bytes: primitives, messages and error codes. No sockets, no decisions."""
