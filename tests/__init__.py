@@ -1,1 +1,1 @@
-"""Tests mirror the packages; beside them stand properties, golden files, simulation, compat, faults and browser."""
+"""Tests mirror the packages; beside them stand properties, golden, simulation, compat, faults and browser."""
