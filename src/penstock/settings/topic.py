@@ -1,0 +1,212 @@
+"""Settings of one topic: every topic setting of Kafka 4, with its default and its meaning here.
+
+`TopicSettings` is what the log, the cleaner and the handlers read. A topic's own overrides are kept as text by the
+controller and laid over the broker's defaults with `TopicSettings.from_overrides`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+from penstock.settings import kinds
+from penstock.settings.definition import Definition, definitions_of, field_name, setting
+from penstock.settings.errors import SettingError, invalid
+from penstock.settings.kinds import BOOLEAN, LONG_MAX, THROTTLED_REPLICAS
+
+DAY_MS = 24 * 60 * 60 * 1000
+SMALLEST_SEGMENT_BYTES = 14
+"""Kafka before 4.0 took segments from 14 bytes on, 4.x takes none below 1 MiB. The old bound stays, because tutorials
+and tests that show rolling and compaction set it to a few kilobytes."""
+GZIP_DEFAULT_LEVEL = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicSettings:
+    """How one topic is stored and served. `TopicSettings()` has Kafka 4's defaults."""
+
+    cleanup_policy: frozenset[str] = setting(
+        "cleanup.policy", kinds.set_of("compact", "delete"), frozenset({"delete"}),
+        "What happens to old segments: delete them, compact them to the last value of each key, or both.",
+        dynamic=True, broker=("log.cleanup.policy",),
+    )
+    compression_gzip_level: int = setting(
+        "compression.gzip.level", kinds.int_(1, 9, also=GZIP_DEFAULT_LEVEL), GZIP_DEFAULT_LEVEL,
+        "Level used when compression.type is gzip; -1 leaves the choice to the library.",
+        dynamic=True, broker=("compression.gzip.level",),
+    )
+    compression_lz4_level: int = setting(
+        "compression.lz4.level", kinds.int_(1, 17), 9, "Level used when compression.type is lz4.",
+        dynamic=True, broker=("compression.lz4.level",),
+    )
+    compression_type: str = setting(
+        "compression.type", kinds.one_of("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer"), "producer",
+        "Codec in which batches are stored; producer keeps what the producer sent, byte for byte.",
+        dynamic=True, broker=("compression.type",),
+    )
+    compression_zstd_level: int = setting(
+        "compression.zstd.level", kinds.int_(-131072, 22), 3, "Level used when compression.type is zstd.",
+        dynamic=True, broker=("compression.zstd.level",),
+    )
+    delete_retention_ms: int = setting(
+        "delete.retention.ms", kinds.long(0), DAY_MS, "How long compaction keeps a tombstone.",
+        dynamic=True, broker=("log.cleaner.delete.retention.ms",),
+    )
+    file_delete_delay_ms: int = setting(
+        "file.delete.delay.ms", kinds.long(0), 60_000, "Time between marking a file as deleted and removing it.",
+        dynamic=True, broker=("log.segment.delete.delay.ms",),
+    )
+    flush_messages: int = setting(
+        "flush.messages", kinds.long(1), LONG_MAX, "Records after which the log is forced to disk; 1 is before each ack.",
+        dynamic=True, broker=("log.flush.interval.messages",),
+    )
+    flush_ms: int = setting(
+        "flush.ms", kinds.long(0), LONG_MAX, "Time after which the log is forced to disk.",
+        dynamic=True, broker=("log.flush.interval.ms", "log.flush.scheduler.interval.ms"),
+    )
+    follower_replication_throttled_replicas: tuple[str, ...] = setting(
+        "follower.replication.throttled.replicas", THROTTLED_REPLICAS, (),
+        "Replicas whose copying is throttled on the follower's side.", dynamic=True,
+    )
+    index_interval_bytes: int = setting(
+        "index.interval.bytes", kinds.int_(0), 4096, "Bytes of log between two entries of the offset index.",
+        dynamic=True, broker=("log.index.interval.bytes",),
+    )
+    leader_replication_throttled_replicas: tuple[str, ...] = setting(
+        "leader.replication.throttled.replicas", THROTTLED_REPLICAS, (),
+        "Replicas whose copying is throttled on the leader's side.", dynamic=True,
+    )
+    local_retention_bytes: int = setting(
+        "local.retention.bytes", kinds.long(-2), -2, "Belongs to tiered storage, which is not offered; no effect.",
+        dynamic=True, broker=("log.local.retention.bytes",),
+    )
+    local_retention_ms: int = setting(
+        "local.retention.ms", kinds.long(-2), -2, "Belongs to tiered storage, which is not offered; no effect.",
+        dynamic=True, broker=("log.local.retention.ms",),
+    )
+    max_compaction_lag_ms: int = setting(
+        "max.compaction.lag.ms", kinds.long(1), LONG_MAX, "Longest time a record may stay uncompacted.",
+        dynamic=True, broker=("log.cleaner.max.compaction.lag.ms",),
+    )
+    max_message_bytes: int = setting(
+        "max.message.bytes", kinds.int_(0), 1_048_588, "Largest record batch accepted, after compression.",
+        dynamic=True, broker=("message.max.bytes",),
+    )
+    message_timestamp_after_max_ms: int = setting(
+        "message.timestamp.after.max.ms", kinds.long(0), 3_600_000,
+        "How far a record's timestamp may lie ahead of the broker's clock.",
+        dynamic=True, broker=("log.message.timestamp.after.max.ms",),
+    )
+    message_timestamp_before_max_ms: int = setting(
+        "message.timestamp.before.max.ms", kinds.long(0), LONG_MAX,
+        "How far a record's timestamp may lie behind the broker's clock.",
+        dynamic=True, broker=("log.message.timestamp.before.max.ms",),
+    )
+    message_timestamp_type: str = setting(
+        "message.timestamp.type", kinds.one_of("CreateTime", "LogAppendTime"), "CreateTime",
+        "Whose time a record carries: the producer's, or the broker's at append.",
+        dynamic=True, broker=("log.message.timestamp.type",),
+    )
+    min_cleanable_dirty_ratio: float = setting(
+        "min.cleanable.dirty.ratio", kinds.double(0, 1), 0.5, "Share of uncompacted bytes from which compaction starts.",
+        dynamic=True, broker=("log.cleaner.min.cleanable.ratio",),
+    )
+    min_compaction_lag_ms: int = setting(
+        "min.compaction.lag.ms", kinds.long(0), 0, "Shortest time a record stays uncompacted.",
+        dynamic=True, broker=("log.cleaner.min.compaction.lag.ms",),
+    )
+    min_insync_replicas: int = setting(
+        "min.insync.replicas", kinds.int_(1), 1, "Replicas that must have a record before acks=all is answered.",
+        dynamic=True, broker=("min.insync.replicas",),
+    )
+    preallocate: bool = setting(
+        "preallocate", BOOLEAN, False, "Reserve a new segment's space on disk in advance.",
+        dynamic=True, broker=("log.preallocate",),
+    )
+    remote_log_copy_disable: bool = setting(
+        "remote.log.copy.disable", BOOLEAN, False, "Belongs to tiered storage, which is not offered; no effect.",
+        dynamic=True,
+    )
+    remote_log_delete_on_disable: bool = setting(
+        "remote.log.delete.on.disable", BOOLEAN, False, "Belongs to tiered storage, which is not offered; no effect.",
+        dynamic=True,
+    )
+    remote_storage_enable: bool = setting(
+        "remote.storage.enable", BOOLEAN, False, "Tiered storage is not offered: only false is accepted.", dynamic=True
+    )
+    retention_bytes: int = setting(
+        "retention.bytes", kinds.long(), -1, "Size of a partition from which its oldest segments go; -1 is no limit.",
+        dynamic=True, broker=("log.retention.bytes",),
+    )
+    retention_ms: int = setting(
+        "retention.ms", kinds.long(-1), 7 * DAY_MS, "Age at which segments go; -1 keeps them for ever.",
+        dynamic=True, broker=("log.retention.ms", "log.retention.minutes", "log.retention.hours"),
+    )
+    segment_bytes: int = setting(
+        "segment.bytes", kinds.int_(SMALLEST_SEGMENT_BYTES), 1_073_741_824, "Size at which a new segment is begun.",
+        dynamic=True, broker=("log.segment.bytes",),
+    )
+    segment_index_bytes: int = setting(
+        "segment.index.bytes", kinds.int_(4), 10_485_760, "Largest size of an offset index file.",
+        dynamic=True, broker=("log.index.size.max.bytes",),
+    )
+    segment_jitter_ms: int = setting(
+        "segment.jitter.ms", kinds.long(0), 0, "Random time taken off segment.ms so that not all logs roll at once.",
+        dynamic=True, broker=("log.roll.jitter.ms", "log.roll.jitter.hours"),
+    )
+    segment_ms: int = setting(
+        "segment.ms", kinds.long(1), 7 * DAY_MS, "Age at which a new segment is begun even if the old one is not full.",
+        dynamic=True, broker=("log.roll.ms", "log.roll.hours"),
+    )
+    unclean_leader_election_enable: bool = setting(
+        "unclean.leader.election.enable", BOOLEAN, False,
+        "Let a replica that is not in sync lead when no other is left, at the price of lost records.",
+        dynamic=True, broker=("unclean.leader.election.enable",),
+    )
+
+    @staticmethod
+    def from_overrides(overrides: Mapping[str, str], defaults: TopicSettings) -> TopicSettings:
+        """The settings of a topic: its own overrides over the broker's defaults. Raises SettingError."""
+        parsed: dict[str, Any] = {}
+        for name, text in overrides.items():
+            parsed[field_name(name)] = _definition(name, text).parse(text)
+        settings = replace(defaults, **parsed)
+        _check_together(settings)
+        return settings
+
+    def text(self, name: str) -> str | None:
+        """The value of one setting in Kafka's text form."""
+        return _definition(name, None).render(getattr(self, field_name(name)))
+
+
+@cache
+def topic_definitions() -> Mapping[str, Definition]:
+    """Every topic setting by name, in alphabetical order."""
+    return dict(sorted(definitions_of(TopicSettings).items()))
+
+
+def validate_topic_overrides(overrides: Mapping[str, str], defaults: TopicSettings | None = None) -> None:
+    """Raises SettingError, with Kafka's sentence, when a topic could not be given these settings."""
+    TopicSettings.from_overrides(overrides, defaults or TopicSettings())
+
+
+def _definition(name: str, value: str | None) -> Definition:
+    found = topic_definitions().get(name)
+    if found is None:
+        message = f"Unknown topic config name: {name}"
+        raise SettingError(message, setting=name, value=value, allowed="a topic setting of Kafka 4")
+    return found
+
+
+def _check_together(settings: TopicSettings) -> None:
+    if settings.remote_storage_enable:
+        why = "Tiered Storage functionality is disabled in the broker. Topic cannot be configured with remote log storage."
+        raise invalid("remote.storage.enable", "true", why, "false")
+    low, high = settings.min_compaction_lag_ms, settings.max_compaction_lag_ms
+    if low > high:
+        message = f"conflict topic config setting min.compaction.lag.ms ({low}) > max.compaction.lag.ms ({high})"
+        raise SettingError(
+            message, setting="min.compaction.lag.ms", value=str(low), allowed="at most max.compaction.lag.ms"
+        )
