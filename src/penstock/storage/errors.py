@@ -1,0 +1,31 @@
+"""What can go wrong with our own files. Neither kind is a protocol error: handlers answer both with KAFKA_STORAGE_ERROR.
+
+StorageError
+├── Corruption      bytes on disk are not what was written; carries path and position
+└── LogDirFailure   a log directory is offline: the disk refused, or what it holds is corrupt
+"""
+
+from __future__ import annotations
+
+
+class StorageError(Exception):
+    """The disk, or what stands on it, cannot be relied upon."""
+
+
+class Corruption(StorageError):
+    """A file holds something that nobody wrote there."""
+
+    def __init__(self, path: str, position: int, reason: str) -> None:
+        super().__init__(f"{path} at byte {position}: {reason}")
+        self.path = path
+        self.position = position
+        self.reason = reason
+
+
+class LogDirFailure(StorageError):
+    """The log directory `path` serves no more until the broker is restarted; the others go on."""
+
+    def __init__(self, path: str, cause: Exception) -> None:
+        super().__init__(f"log directory {path} is offline: {cause}")
+        self.path = path
+        self.cause = cause
