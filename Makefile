@@ -1,0 +1,76 @@
+# Penstock's commands. Needed on the machine: make, and Python 3.11 or newer. `make` alone prints the list.
+
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+NATIVE := $(shell find src -name '*.pyx' -o -name '*.pxd')
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+
+# The first of these that is new enough builds the environment; `make install PYTHON=…` names another.
+PYTHON := python3 python3.14 python3.13 python3.12 python3.11
+
+# Everything that decides without sockets, processes or Spark, and the house itself: seconds, not minutes.
+UNIT := house records protocol settings storage controller groups replication handlers server wire properties
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+.PHONY: help install run test check lint types imports bench sim faults clean
+
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+install: $(STAMP) ## build .venv with everything in it, .venv/bin/penstock among it
+
+run: install ## start the platform with a live example: trades in, statistics out, a console to watch them
+	$(BIN)/penstock up --data .data --run examples/stock_statistics.py
+
+test: lint types imports ## everything, as CI runs it
+	$(BIN)/pytest
+
+check: lint types imports ## the fast part: lint, types, imports and unit tests
+	$(BIN)/pytest -q $(wildcard $(addprefix tests/,$(UNIT)))
+
+lint: install ## ruff, its rules and its format
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+types: install ## mypy
+	$(BIN)/mypy
+
+imports: install ## the layers: who may import whom
+	$(BIN)/lint-imports --no-logo
+
+bench: install ## measure
+	@test -f benchmarks/__main__.py || { echo "make bench: there is nothing to measure yet, benchmarks/ is missing."; exit 1; }
+	$(BIN)/python -m benchmarks
+
+sim: install ## simulate a cluster in one process; SEED=n repeats a run
+	$(BIN)/pytest tests/simulation --long $(if $(SEED),--seed $(SEED))
+
+faults: install ## kill, cut and starve real processes at length; ONLY=A1 runs the test of one claim
+	$(BIN)/pytest tests/faults --long $(if $(ONLY),--only $(ONLY))
+
+clean: ## remove .venv, caches and what was built; .data stays
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis src/*.egg-info
+	find src tests -name __pycache__ -prune -exec rm -rf {} +
+	find src -name '*.so' -exec rm -f {} +
+	rm -f $(patsubst %.pyx,%.c,$(filter %.pyx,$(NATIVE)))
+
+# A link to an interpreter that is gone counts as missing, so the environment is built anew.
+$(BIN)/python:
+	@for python in $(PYTHON); do \
+	  "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || continue; \
+	  echo "Building $(VENV) with $$("$$python" --version)"; \
+	  "$$python" -m venv --clear $(VENV) && exit 0; \
+	  echo "make install: $$python cannot build an environment; on Debian and Ubuntu, install python3-venv."; exit 1; \
+	done; \
+	echo "make install: Penstock needs Python 3.11 or newer, and none of these is: $(PYTHON)."; exit 1
+
+# Build tools come first and pinned, so that nothing unpinned is fetched to build PySpark or our own native walk.
+$(STAMP): pyproject.toml constraints.txt $(wildcard setup.py) $(NATIVE) $(BIN)/python
+	@echo "Installing into $(VENV): about 850 MB. PySpark is one archive of 456 MB, so one to two minutes are usual."
+	$(PIP) install --quiet -c constraints.txt pip setuptools Cython
+	$(PIP) install --no-build-isolation -c constraints.txt -e '.[all,dev]'
+	@touch $@
+	@echo "Installed: $(BIN)/penstock"
