@@ -1,15 +1,26 @@
-"""Settings of broker and topics under Kafka's names: definitions, defaults, checks, and where they are read from.
+"""Settings of broker and topics under Kafka's names: definitions, defaults, checks, and where they come from.
 
-Everybody imports from here. The tables are `TopicSettings` and `BrokerSettings`; nothing in this package opens a socket,
-and only `sources` reads a file.
+Everybody imports from here. The tables are `TopicSettings` and `BrokerSettings`; nothing in this package
+opens a socket, and only `sources` reads a file.
 """
 
+from penstock.settings.broker import BrokerSettings, broker_definitions
+from penstock.settings.definition import Definition
 from penstock.settings.errors import SettingError
+from penstock.settings.inert import why_inert
+from penstock.settings.kinds import SettingType
+from penstock.settings.listeners import Listener
 from penstock.settings.topic import TopicSettings, topic_definitions, validate_topic_overrides
 
 __all__ = [
+    "BrokerSettings",
+    "Definition",
+    "Listener",
     "SettingError",
+    "SettingType",
     "TopicSettings",
+    "broker_definitions",
     "topic_definitions",
     "validate_topic_overrides",
+    "why_inert",
 ]

@@ -1,7 +1,8 @@
 """One row of the table of settings, and the field that declares it.
 
-`TopicSettings` and `BrokerSettings` are the tables: each field is declared with `setting(...)`, which keeps name, kind,
-default and meaning together. DescribeConfigs and the documentation read the same rows back through `Definition`.
+`TopicSettings` and `BrokerSettings` are the tables: each field is declared with `setting(...)`, which keeps
+name, kind, default and meaning together. DescribeConfigs and the documentation read the rows back as
+`Definition`s.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ class Definition:
 def setting(
     name: str, kind: Kind, default: Any, doc: str, *, dynamic: bool = False, broker: tuple[str, ...] = ()
 ) -> Any:
-    """Declares a field of a table of settings. The field's name is the setting's with underscores for dots."""
+    """Declares a field of a table of settings, named as the setting with underscores for dots."""
     row = Definition(name, kind, default, doc, read_only=not dynamic, synonyms=broker)
     return field(default=default, metadata={"definition": row})
 

@@ -1,10 +1,13 @@
-"""The one exception of this package: a setting that cannot be used. The command line prints it, a handler answers INVALID_CONFIG."""
+"""The one exception of this package: a setting that cannot be used.
+
+The command line prints it; a handler answers INVALID_CONFIG with its text.
+"""
 
 from __future__ import annotations
 
 
 class SettingError(ValueError):
-    """A setting's value is not allowed. Its text is Kafka's own sentence; `allowed` says what would be accepted."""
+    """A value that is not allowed. Its text is Kafka's own sentence; `allowed` says what would do."""
 
     def __init__(self, message: str, *, setting: str, value: str | None, allowed: str) -> None:
         super().__init__(message)
@@ -19,6 +22,5 @@ class SettingError(ValueError):
 
 def invalid(setting: str, value: str | None, why: str, allowed: str) -> SettingError:
     """Kafka's sentence for a bad value, as its ConfigException words it."""
-    return SettingError(
-        f"Invalid value {value} for configuration {setting}: {why}", setting=setting, value=value, allowed=allowed
-    )
+    message = f"Invalid value {value} for configuration {setting}: {why}"
+    return SettingError(message, setting=setting, value=value, allowed=allowed)

@@ -1,7 +1,7 @@
-"""The kinds of values a setting can have: how text becomes a value, how a value becomes Kafka's text, what is allowed.
+"""The kinds of values a setting can have: text to value, value to Kafka's text, and what is allowed.
 
-Nothing here knows a setting by name; `topic.py` and `broker.py` declare them. The rules and the sentences are those of
-Kafka's ConfigDef, so that a tool that reads the error of a Kafka broker reads ours.
+Nothing here knows a setting by name; `topic.py` and `broker.py` declare them. The rules and the sentences are
+those of Kafka's ConfigDef, so that a tool that reads the error of a Kafka broker reads ours.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ LONG_MAX = 2**63 - 1
 
 _WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,20}", re.ASCII)
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,4})?", re.ASCII)
+_REPLICAS_FORM = "[partitionId]:[brokerId],[partitionId]:[brokerId],..."
 _THROTTLED_REPLICA = re.compile(r"[0-9]+:[0-9]+", re.ASCII)
 
 
@@ -83,7 +84,8 @@ def long(low: int = -(2**63), high: int = LONG_MAX) -> Kind:
 
 def double(low: float, high: float = float("inf")) -> Kind:
     """A number with a fraction."""
-    allowed = f"a number of at least {low:g}" if high == float("inf") else f"a number from {low:g} to {high:g}"
+    bounded = high != float("inf")
+    allowed = f"a number from {low:g} to {high:g}" if bounded else f"a number of at least {low:g}"
 
     def parse(name: str, text: str) -> float:
         if not _NUMBER.fullmatch(text):
@@ -118,7 +120,7 @@ def _parse_boolean(name: str, text: str) -> bool:
     return lowered == "true"
 
 
-BOOLEAN = Kind(SettingType.BOOLEAN, _parse_boolean, lambda value: "true" if value else "false", "true or false")
+BOOLEAN = Kind(SettingType.BOOLEAN, _parse_boolean, lambda value: str(value).lower(), "true or false")
 STRING = Kind(SettingType.STRING, lambda _name, text: text, str, "any text")
 
 
@@ -135,7 +137,7 @@ def one_of(*words: str) -> Kind:
 
 
 def split_list(text: str) -> tuple[str, ...]:
-    """A comma-separated list as Kafka splits it: blanks around commas are no part of an item, an empty text is empty."""
+    """A comma-separated list as Kafka splits it: blanks around commas do not count, empty text is empty."""
     return tuple(re.split(r"\s*,\s*", text)) if text else ()
 
 
@@ -163,12 +165,8 @@ def _parse_throttled(name: str, text: str) -> tuple[str, ...]:
     items = split_list(text)
     if items == ("*",) or all(_THROTTLED_REPLICA.fullmatch(item) for item in items):
         return items
-    rule = "[partitionId]:[brokerId],[partitionId]:[brokerId],..."
-    raise invalid(
-        name, text, f"must be the literal '*' or a list of replicas in the following format: {rule}", f"* or {rule}"
-    )
+    why = f"must be the literal '*' or a list of replicas in the following format: {_REPLICAS_FORM}"
+    raise invalid(name, text, why, f"* or {_REPLICAS_FORM}")
 
 
-THROTTLED_REPLICAS = Kind(
-    SettingType.LIST, _parse_throttled, _join, "* or [partitionId]:[brokerId],[partitionId]:[brokerId],..."
-)
+THROTTLED_REPLICAS = Kind(SettingType.LIST, _parse_throttled, _join, f"* or {_REPLICAS_FORM}")

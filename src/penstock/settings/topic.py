@@ -1,7 +1,7 @@
 """Settings of one topic: every topic setting of Kafka 4, with its default and its meaning here.
 
-`TopicSettings` is what the log, the cleaner and the handlers read. A topic's own overrides are kept as text by the
-controller and laid over the broker's defaults with `TopicSettings.from_overrides`.
+`TopicSettings` is what the log, the cleaner and the handlers read. A topic's own overrides are kept as text
+by the controller and laid over the broker's defaults with `TopicSettings.from_overrides`.
 """
 
 from __future__ import annotations
@@ -18,153 +18,175 @@ from penstock.settings.kinds import BOOLEAN, LONG_MAX, THROTTLED_REPLICAS
 
 DAY_MS = 24 * 60 * 60 * 1000
 SMALLEST_SEGMENT_BYTES = 14
-"""Kafka before 4.0 took segments from 14 bytes on, 4.x takes none below 1 MiB. The old bound stays, because tutorials
-and tests that show rolling and compaction set it to a few kilobytes."""
+"""Kafka before 4.0 took segments from 14 bytes on, 4.x takes none below 1 MiB. The old bound stays, because
+tutorials and tests that show rolling and compaction set it to a few kilobytes."""
 GZIP_DEFAULT_LEVEL = -1
+_COMPRESSION_TYPES = ("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer")
+_NO_TIERED_STORAGE = (
+    "Tiered Storage functionality is disabled in the broker. "
+    "Topic cannot be configured with remote log storage."
+)
+
+
+def _topic_setting(name: str, kind: kinds.Kind, default: Any, doc: str, broker: tuple[str, ...] = ()) -> Any:
+    """A row of the table below. All of them can be changed while the topic is in use."""
+    return setting(name, kind, default, doc, dynamic=True, broker=broker)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicSettings:
     """How one topic is stored and served. `TopicSettings()` has Kafka 4's defaults."""
 
-    cleanup_policy: frozenset[str] = setting(
+    # fmt: off
+    cleanup_policy: frozenset[str] = _topic_setting(
         "cleanup.policy", kinds.set_of("compact", "delete"), frozenset({"delete"}),
         "What happens to old segments: delete them, compact them to the last value of each key, or both.",
-        dynamic=True, broker=("log.cleanup.policy",),
+        broker=("log.cleanup.policy",),
     )
-    compression_gzip_level: int = setting(
+    compression_gzip_level: int = _topic_setting(
         "compression.gzip.level", kinds.int_(1, 9, also=GZIP_DEFAULT_LEVEL), GZIP_DEFAULT_LEVEL,
         "Level used when compression.type is gzip; -1 leaves the choice to the library.",
-        dynamic=True, broker=("compression.gzip.level",),
+        broker=("compression.gzip.level",),
     )
-    compression_lz4_level: int = setting(
+    compression_lz4_level: int = _topic_setting(
         "compression.lz4.level", kinds.int_(1, 17), 9, "Level used when compression.type is lz4.",
-        dynamic=True, broker=("compression.lz4.level",),
+        broker=("compression.lz4.level",),
     )
-    compression_type: str = setting(
-        "compression.type", kinds.one_of("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer"), "producer",
+    compression_type: str = _topic_setting(
+        "compression.type", kinds.one_of(*_COMPRESSION_TYPES), "producer",
         "Codec in which batches are stored; producer keeps what the producer sent, byte for byte.",
-        dynamic=True, broker=("compression.type",),
+        broker=("compression.type",),
     )
-    compression_zstd_level: int = setting(
+    compression_zstd_level: int = _topic_setting(
         "compression.zstd.level", kinds.int_(-131072, 22), 3, "Level used when compression.type is zstd.",
-        dynamic=True, broker=("compression.zstd.level",),
+        broker=("compression.zstd.level",),
     )
-    delete_retention_ms: int = setting(
+    delete_retention_ms: int = _topic_setting(
         "delete.retention.ms", kinds.long(0), DAY_MS, "How long compaction keeps a tombstone.",
-        dynamic=True, broker=("log.cleaner.delete.retention.ms",),
+        broker=("log.cleaner.delete.retention.ms",),
     )
-    file_delete_delay_ms: int = setting(
-        "file.delete.delay.ms", kinds.long(0), 60_000, "Time between marking a file as deleted and removing it.",
-        dynamic=True, broker=("log.segment.delete.delay.ms",),
+    file_delete_delay_ms: int = _topic_setting(
+        "file.delete.delay.ms", kinds.long(0), 60_000,
+        "Time between marking a file as deleted and removing it.",
+        broker=("log.segment.delete.delay.ms",),
     )
-    flush_messages: int = setting(
-        "flush.messages", kinds.long(1), LONG_MAX, "Records after which the log is forced to disk; 1 is before each ack.",
-        dynamic=True, broker=("log.flush.interval.messages",),
+    flush_messages: int = _topic_setting(
+        "flush.messages", kinds.long(1), LONG_MAX,
+        "Records after which the log is forced to disk; 1 is before each ack.",
+        broker=("log.flush.interval.messages",),
     )
-    flush_ms: int = setting(
+    flush_ms: int = _topic_setting(
         "flush.ms", kinds.long(0), LONG_MAX, "Time after which the log is forced to disk.",
-        dynamic=True, broker=("log.flush.interval.ms", "log.flush.scheduler.interval.ms"),
+        broker=("log.flush.interval.ms", "log.flush.scheduler.interval.ms"),
     )
-    follower_replication_throttled_replicas: tuple[str, ...] = setting(
+    follower_replication_throttled_replicas: tuple[str, ...] = _topic_setting(
         "follower.replication.throttled.replicas", THROTTLED_REPLICAS, (),
-        "Replicas whose copying is throttled on the follower's side.", dynamic=True,
+        "Replicas whose copying is throttled on the follower's side.",
     )
-    index_interval_bytes: int = setting(
+    index_interval_bytes: int = _topic_setting(
         "index.interval.bytes", kinds.int_(0), 4096, "Bytes of log between two entries of the offset index.",
-        dynamic=True, broker=("log.index.interval.bytes",),
+        broker=("log.index.interval.bytes",),
     )
-    leader_replication_throttled_replicas: tuple[str, ...] = setting(
+    leader_replication_throttled_replicas: tuple[str, ...] = _topic_setting(
         "leader.replication.throttled.replicas", THROTTLED_REPLICAS, (),
-        "Replicas whose copying is throttled on the leader's side.", dynamic=True,
+        "Replicas whose copying is throttled on the leader's side.",
     )
-    local_retention_bytes: int = setting(
-        "local.retention.bytes", kinds.long(-2), -2, "Belongs to tiered storage, which is not offered; no effect.",
-        dynamic=True, broker=("log.local.retention.bytes",),
+    local_retention_bytes: int = _topic_setting(
+        "local.retention.bytes", kinds.long(-2), -2,
+        "Belongs to tiered storage, which is not offered; no effect.",
+        broker=("log.local.retention.bytes",),
     )
-    local_retention_ms: int = setting(
-        "local.retention.ms", kinds.long(-2), -2, "Belongs to tiered storage, which is not offered; no effect.",
-        dynamic=True, broker=("log.local.retention.ms",),
+    local_retention_ms: int = _topic_setting(
+        "local.retention.ms", kinds.long(-2), -2,
+        "Belongs to tiered storage, which is not offered; no effect.",
+        broker=("log.local.retention.ms",),
     )
-    max_compaction_lag_ms: int = setting(
+    max_compaction_lag_ms: int = _topic_setting(
         "max.compaction.lag.ms", kinds.long(1), LONG_MAX, "Longest time a record may stay uncompacted.",
-        dynamic=True, broker=("log.cleaner.max.compaction.lag.ms",),
+        broker=("log.cleaner.max.compaction.lag.ms",),
     )
-    max_message_bytes: int = setting(
+    max_message_bytes: int = _topic_setting(
         "max.message.bytes", kinds.int_(0), 1_048_588, "Largest record batch accepted, after compression.",
-        dynamic=True, broker=("message.max.bytes",),
+        broker=("message.max.bytes",),
     )
-    message_timestamp_after_max_ms: int = setting(
+    message_timestamp_after_max_ms: int = _topic_setting(
         "message.timestamp.after.max.ms", kinds.long(0), 3_600_000,
         "How far a record's timestamp may lie ahead of the broker's clock.",
-        dynamic=True, broker=("log.message.timestamp.after.max.ms",),
+        broker=("log.message.timestamp.after.max.ms",),
     )
-    message_timestamp_before_max_ms: int = setting(
+    message_timestamp_before_max_ms: int = _topic_setting(
         "message.timestamp.before.max.ms", kinds.long(0), LONG_MAX,
         "How far a record's timestamp may lie behind the broker's clock.",
-        dynamic=True, broker=("log.message.timestamp.before.max.ms",),
+        broker=("log.message.timestamp.before.max.ms",),
     )
-    message_timestamp_type: str = setting(
+    message_timestamp_type: str = _topic_setting(
         "message.timestamp.type", kinds.one_of("CreateTime", "LogAppendTime"), "CreateTime",
         "Whose time a record carries: the producer's, or the broker's at append.",
-        dynamic=True, broker=("log.message.timestamp.type",),
+        broker=("log.message.timestamp.type",),
     )
-    min_cleanable_dirty_ratio: float = setting(
-        "min.cleanable.dirty.ratio", kinds.double(0, 1), 0.5, "Share of uncompacted bytes from which compaction starts.",
-        dynamic=True, broker=("log.cleaner.min.cleanable.ratio",),
+    min_cleanable_dirty_ratio: float = _topic_setting(
+        "min.cleanable.dirty.ratio", kinds.double(0, 1), 0.5,
+        "Share of uncompacted bytes from which compaction starts.",
+        broker=("log.cleaner.min.cleanable.ratio",),
     )
-    min_compaction_lag_ms: int = setting(
+    min_compaction_lag_ms: int = _topic_setting(
         "min.compaction.lag.ms", kinds.long(0), 0, "Shortest time a record stays uncompacted.",
-        dynamic=True, broker=("log.cleaner.min.compaction.lag.ms",),
+        broker=("log.cleaner.min.compaction.lag.ms",),
     )
-    min_insync_replicas: int = setting(
-        "min.insync.replicas", kinds.int_(1), 1, "Replicas that must have a record before acks=all is answered.",
-        dynamic=True, broker=("min.insync.replicas",),
+    min_insync_replicas: int = _topic_setting(
+        "min.insync.replicas", kinds.int_(1), 1,
+        "Replicas that must have a record before acks=all is answered.",
+        broker=("min.insync.replicas",),
     )
-    preallocate: bool = setting(
+    preallocate: bool = _topic_setting(
         "preallocate", BOOLEAN, False, "Reserve a new segment's space on disk in advance.",
-        dynamic=True, broker=("log.preallocate",),
+        broker=("log.preallocate",),
     )
-    remote_log_copy_disable: bool = setting(
-        "remote.log.copy.disable", BOOLEAN, False, "Belongs to tiered storage, which is not offered; no effect.",
-        dynamic=True,
+    remote_log_copy_disable: bool = _topic_setting(
+        "remote.log.copy.disable", BOOLEAN, False,
+        "Belongs to tiered storage, which is not offered; no effect.",
     )
-    remote_log_delete_on_disable: bool = setting(
-        "remote.log.delete.on.disable", BOOLEAN, False, "Belongs to tiered storage, which is not offered; no effect.",
-        dynamic=True,
+    remote_log_delete_on_disable: bool = _topic_setting(
+        "remote.log.delete.on.disable", BOOLEAN, False,
+        "Belongs to tiered storage, which is not offered; no effect.",
     )
-    remote_storage_enable: bool = setting(
-        "remote.storage.enable", BOOLEAN, False, "Tiered storage is not offered: only false is accepted.", dynamic=True
+    remote_storage_enable: bool = _topic_setting(
+        "remote.storage.enable", BOOLEAN, False, "Tiered storage is not offered: only false is accepted."
     )
-    retention_bytes: int = setting(
-        "retention.bytes", kinds.long(), -1, "Size of a partition from which its oldest segments go; -1 is no limit.",
-        dynamic=True, broker=("log.retention.bytes",),
+    retention_bytes: int = _topic_setting(
+        "retention.bytes", kinds.long(), -1,
+        "Size of a partition from which its oldest segments go; -1 is no limit.",
+        broker=("log.retention.bytes",),
     )
-    retention_ms: int = setting(
+    retention_ms: int = _topic_setting(
         "retention.ms", kinds.long(-1), 7 * DAY_MS, "Age at which segments go; -1 keeps them for ever.",
-        dynamic=True, broker=("log.retention.ms", "log.retention.minutes", "log.retention.hours"),
+        broker=("log.retention.ms", "log.retention.minutes", "log.retention.hours"),
     )
-    segment_bytes: int = setting(
-        "segment.bytes", kinds.int_(SMALLEST_SEGMENT_BYTES), 1_073_741_824, "Size at which a new segment is begun.",
-        dynamic=True, broker=("log.segment.bytes",),
+    segment_bytes: int = _topic_setting(
+        "segment.bytes", kinds.int_(SMALLEST_SEGMENT_BYTES), 1_073_741_824,
+        "Size at which a new segment is begun.",
+        broker=("log.segment.bytes",),
     )
-    segment_index_bytes: int = setting(
+    segment_index_bytes: int = _topic_setting(
         "segment.index.bytes", kinds.int_(4), 10_485_760, "Largest size of an offset index file.",
-        dynamic=True, broker=("log.index.size.max.bytes",),
+        broker=("log.index.size.max.bytes",),
     )
-    segment_jitter_ms: int = setting(
-        "segment.jitter.ms", kinds.long(0), 0, "Random time taken off segment.ms so that not all logs roll at once.",
-        dynamic=True, broker=("log.roll.jitter.ms", "log.roll.jitter.hours"),
+    segment_jitter_ms: int = _topic_setting(
+        "segment.jitter.ms", kinds.long(0), 0,
+        "Random time taken off segment.ms so that not all logs roll at once.",
+        broker=("log.roll.jitter.ms", "log.roll.jitter.hours"),
     )
-    segment_ms: int = setting(
-        "segment.ms", kinds.long(1), 7 * DAY_MS, "Age at which a new segment is begun even if the old one is not full.",
-        dynamic=True, broker=("log.roll.ms", "log.roll.hours"),
+    segment_ms: int = _topic_setting(
+        "segment.ms", kinds.long(1), 7 * DAY_MS,
+        "Age at which a new segment is begun even if the old one is not full.",
+        broker=("log.roll.ms", "log.roll.hours"),
     )
-    unclean_leader_election_enable: bool = setting(
+    unclean_leader_election_enable: bool = _topic_setting(
         "unclean.leader.election.enable", BOOLEAN, False,
         "Let a replica that is not in sync lead when no other is left, at the price of lost records.",
-        dynamic=True, broker=("unclean.leader.election.enable",),
+        broker=("unclean.leader.election.enable",),
     )
+    # fmt: on
 
     @staticmethod
     def from_overrides(overrides: Mapping[str, str], defaults: TopicSettings) -> TopicSettings:
@@ -202,11 +224,11 @@ def _definition(name: str, value: str | None) -> Definition:
 
 def _check_together(settings: TopicSettings) -> None:
     if settings.remote_storage_enable:
-        why = "Tiered Storage functionality is disabled in the broker. Topic cannot be configured with remote log storage."
-        raise invalid("remote.storage.enable", "true", why, "false")
+        raise invalid("remote.storage.enable", "true", _NO_TIERED_STORAGE, "false")
     low, high = settings.min_compaction_lag_ms, settings.max_compaction_lag_ms
     if low > high:
-        message = f"conflict topic config setting min.compaction.lag.ms ({low}) > max.compaction.lag.ms ({high})"
-        raise SettingError(
-            message, setting="min.compaction.lag.ms", value=str(low), allowed="at most max.compaction.lag.ms"
+        message = (
+            f"conflict topic config setting min.compaction.lag.ms ({low}) > max.compaction.lag.ms ({high})"
         )
+        allowed = "at most max.compaction.lag.ms"
+        raise SettingError(message, setting="min.compaction.lag.ms", value=str(low), allowed=allowed)

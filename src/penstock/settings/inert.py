@@ -1,0 +1,98 @@
+"""Settings of Kafka that a server.properties may hold and that change nothing here, each with the reason.
+
+They are accepted without a warning, so that an existing file starts the broker. What is neither here nor in
+the tables is unknown, which is a warning.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+_THREADS: Final = "each connection has its own thread; there is no pool to size"
+_ONE_NODE: Final = "concerns several nodes; this version runs one"
+_JAVA: Final = "names Java classes or configures the Java machine"
+_PLAINTEXT: Final = "only PLAINTEXT listeners are served, and others are refused"
+_PURGATORY: Final = "a waiting request is removed when it is answered; nothing has to be purged"
+_PAGE_CACHE: Final = "files are read through the page cache, without a buffer of that size"
+_AT_ONCE: Final = "a coordinator appends at once, and waits for no replica"
+_RETIRED: Final = "Kafka 4 has retired it: records are always in format 2"
+_NODE_ID: Final = "node.id is given, or 1"
+_STABLE: Final = "everything that is offered is stable"
+
+_NAMES: Final[dict[str, str]] = {
+    _THREADS: """
+        num.io.threads num.network.threads background.threads num.replica.alter.log.dirs.threads
+        num.recovery.threads.per.data.dir group.coordinator.threads queued.max.requests
+        queued.max.request.bytes
+    """,
+    _PAGE_CACHE: """
+        offsets.load.buffer.size transaction.state.log.load.buffer.size
+        log.cleaner.io.buffer.size log.cleaner.io.buffer.load.factor
+    """,
+    _AT_ONCE: "group.coordinator.append.linger.ms offsets.commit.timeout.ms",
+    _NODE_ID: "broker.id.generation.enable reserved.broker.max.id",
+    _RETIRED: """
+        log.message.format.version log.message.downconversion.enable log.message.timestamp.difference.max.ms
+        inter.broker.protocol.version
+    """,
+    _STABLE: "unstable.api.versions.enable unstable.feature.versions.enable",
+    _ONE_NODE: """
+        controlled.shutdown.enable controlled.shutdown.max.retries controlled.shutdown.retry.backoff.ms
+        inter.broker.listener.name control.plane.listener.name early.start.listeners
+        security.inter.broker.protocol auto.leader.rebalance.enable num.replica.fetchers request.timeout.ms
+        socket.connection.setup.timeout.ms socket.connection.setup.timeout.max.ms log.dir.failure.timeout.ms
+        transaction.state.log.min.isr eligible.leader.replicas.enable
+    """,
+    _JAVA: """
+        create.topic.policy.class.name alter.config.policy.class.name client.quota.callback.class
+        principal.builder.class auto.include.jmx.reporter telemetry.max.bytes
+    """,
+    _PLAINTEXT: """
+        connection.failed.authentication.delay.ms connections.max.reauth.ms super.users
+        allow.everyone.if.no.acl.found
+    """,
+    _PURGATORY: """
+        fetch.purgatory.purge.interval.requests producer.purgatory.purge.interval.requests
+        delete.records.purgatory.purge.interval.requests
+    """,
+}
+
+INERT_SETTINGS: Final[dict[str, str]] = {
+    name: reason for reason, names in _NAMES.items() for name in names.split()
+}
+"""Reason by name; `_INERT_PREFIXES` has whole families beside them."""
+
+_INERT_PREFIXES: Final[tuple[tuple[str, str], ...]] = (
+    ("zookeeper.", "there is no ZooKeeper: the broker keeps its metadata in its own log"),
+    ("remote.", "tiered storage is not offered"),
+    ("replica.", _ONE_NODE),
+    ("leader.imbalance.", _ONE_NODE),
+    ("controller.quorum.", _ONE_NODE),
+    ("controller.socket.", _ONE_NODE),
+    ("broker.heartbeat.", _ONE_NODE),
+    ("broker.session.", _ONE_NODE),
+    ("initial.broker.registration.", _ONE_NODE),
+    ("metadata.", _ONE_NODE),
+    ("replication.quota.", _ONE_NODE),
+    ("alter.log.dirs.replication.", _ONE_NODE),
+    ("group.share.", "share groups are not offered by this version"),
+    ("share.", "share groups are not offered by this version"),
+    ("group.streams.", "streams groups are not offered by this version"),
+    ("metric.", _JAVA),
+    ("metrics.", _JAVA),
+    ("kafka.metrics.", _JAVA),
+    ("ssl.", _PLAINTEXT),
+    ("sasl.", _PLAINTEXT),
+    ("security.", _PLAINTEXT),
+    ("listener.name.", _PLAINTEXT),
+    ("delegation.token.", _PLAINTEXT),
+    ("password.encoder.", _PLAINTEXT),
+)
+
+
+def why_inert(name: str) -> str | None:
+    """The reason why a setting changes nothing, or None when it does or is unknown."""
+    reason = INERT_SETTINGS.get(name)
+    if reason is not None:
+        return reason
+    return next((why for prefix, why in _INERT_PREFIXES if name.startswith(prefix)), None)
