@@ -1,0 +1,75 @@
+"""Every area has a budget, a run shows what was used, and CI fails an area that is far beyond it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.house.conftest import RunHouse
+from tests.house.time_budget import BUDGETS, area_of, read_budgets
+
+CI_MINUTES_FOR_TESTS = 10
+"""CI has 15 minutes; installing, linting and a slow day take the rest."""
+
+
+@pytest.fixture
+def slow_area(pytester: pytest.Pytester) -> pytest.Pytester:
+    """An area that takes a tenth of a second."""
+    area = pytester.path / "tests" / "slow"
+    area.mkdir(parents=True)
+    (area / "test_slow.py").write_text("import time\ndef test_takes_its_time(): time.sleep(0.1)\n")
+    return pytester
+
+
+@pytest.mark.parametrize(
+    ("budget", "ci", "expected"),
+    [
+        (0.001, False, pytest.ExitCode.OK),
+        (0.001, True, pytest.ExitCode.TESTS_FAILED),
+        (0.08, True, pytest.ExitCode.OK),
+        (60, True, pytest.ExitCode.OK),
+    ],
+    ids=["far beyond, no CI", "far beyond", "a noisy machine", "within"],
+)
+def test_only_ci_fails_and_only_far_beyond_the_budget(
+    slow_area: pytest.Pytester, run_house: RunHouse, budget: float, ci: bool, expected: pytest.ExitCode
+) -> None:
+    (slow_area.path / BUDGETS).write_text(f"slow = {budget}\n")
+    assert run_house(ci=ci).ret == expected
+
+
+def test_the_table_names_what_was_used_and_what_is_over(
+    slow_area: pytest.Pytester, run_house: RunHouse
+) -> None:
+    (slow_area.path / BUDGETS).write_text("slow = 0.001\n")
+    result = run_house(ci=True)
+    result.stdout.fnmatch_lines(
+        ["*= seconds used per area =*", "slow * of 0.001, over budget", "failed: more than 3 times * in slow"]
+    )
+
+
+def test_long_forms_have_no_budget(slow_area: pytest.Pytester, run_house: RunHouse) -> None:
+    (slow_area.path / BUDGETS).write_text("slow = 0.001\n")
+    assert run_house("--long", ci=True).ret == pytest.ExitCode.OK
+
+
+@pytest.mark.parametrize(
+    ("node_id", "area"),
+    [
+        ("tests/storage/test_log.py::test_it", "storage"),
+        ("tests/compat/deep/test_x.py::T::test_it[a/b]", "compat"),
+        ("tests/test_top.py::test_it", "tests"),
+    ],
+)
+def test_an_area_is_the_first_folder(node_id: str, area: str) -> None:
+    assert area_of(node_id) == area
+
+
+def test_every_area_of_this_project_has_a_budget(pytestconfig: pytest.Config) -> None:
+    tests = pytestconfig.rootpath / "tests"
+    areas = {path.relative_to(tests).parts[0] for path in tests.glob("*/**/test_*.py")}
+    assert areas <= read_budgets(pytestconfig.rootpath / BUDGETS).keys()
+
+
+def test_the_budgets_together_fit_into_ci(pytestconfig: pytest.Config) -> None:
+    budgets = read_budgets(pytestconfig.rootpath / BUDGETS)
+    assert sum(budgets.values()) <= CI_MINUTES_FOR_TESTS * 60
