@@ -1,7 +1,7 @@
 """Apache Kafka 4.x as a peer: one node in KRaft combined mode, from Maven Central, kept in the user's cache.
 
-Tests take the fixture `apache_kafka` (import it into the conftest of the area that wants it; all share one node);
-a benchmark that wants its own node and its own heap uses `ApacheKafka` as a context manager.
+Tests take the fixture `apache_kafka` (import it into the conftest of the area that wants it; all share one
+node); a benchmark that wants its own node and its own heap uses `ApacheKafka` as a context manager.
 """
 
 from __future__ import annotations
