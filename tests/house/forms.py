@@ -1,6 +1,6 @@
 """Short and long forms of tests: the options, the markers and the Hypothesis profiles that go with them.
 
-Every claim is tested briefly in CI; `make faults` and `make sim` pass `--long` for the one that takes minutes. A
+Every claim is tested briefly in CI; `make faults` and `make sim` pass `--long` for the form of minutes. A
 test reads the `long_form` fixture to choose its size, or is marked `long` when it has no short form at all.
 """
 

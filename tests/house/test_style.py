@@ -1,0 +1,145 @@
+"""What a tool can see of the house's style: names, sizes, docstrings; where time, chance and files belong."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.house.sources import PACKAGE, ROOT, python_files, shown, tracked_files, tree_of
+
+NAMES_THAT_SAY_NOTHING = {"utils", "util", "helpers", "helper", "common", "base", "misc"}
+LONGEST_FILE = 600
+LONGEST_FUNCTION = 80
+
+DECISION_PACKAGES = ("records", "storage", "replication", "controller", "groups", "handlers")
+"""Here nothing reads a clock, draws a number or opens a file: the simulator owns all three."""
+
+THE_DISK = PACKAGE / "storage" / "disk.py"
+IMPURE_MODULES = {"time", "random", "secrets"}
+IMPURE_CALLS = {
+    "open",
+    "io.open",
+    "os.open",
+    "os.urandom",
+    "uuid.uuid1",
+    "uuid.uuid4",
+    "datetime.now",
+    "datetime.utcnow",
+    "datetime.today",
+    "datetime.datetime.now",
+    "datetime.datetime.utcnow",
+    "datetime.datetime.today",
+    "date.today",
+    "datetime.date.today",
+}
+
+# Written so that this file does not match itself.
+MACHINE_PATHS = re.compile(
+    r"(?<![\w.~}>])/(?:w[o]rk|r[o]ot|h[o]me/\w+|U[s]ers/\w+|t[m]p(?!/kafka-logs))(?:/|\b)"
+)
+PACKAGE_INDEXES = re.compile(
+    r"py[p]i\.|python[h]osted|arti[f]actory|jfr[o]g|nex[u]s\.|index[-]url|find[-]links"
+)
+
+
+def test_no_file_or_folder_has_a_name_that_says_nothing() -> None:
+    offences = [
+        shown(path)
+        for path in python_files(ROOT)
+        if NAMES_THAT_SAY_NOTHING & {part.removesuffix(".py") for part in path.relative_to(ROOT).parts}
+    ]
+    assert offences == []
+
+
+def test_every_module_says_what_lives_in_it() -> None:
+    offences = [shown(path) for path in python_files(ROOT) if not ast.get_docstring(tree_of(path))]
+    assert offences == []
+
+
+def test_no_file_is_too_long_to_be_read_in_one_go() -> None:
+    lengths = {shown(path): len(path.read_text().splitlines()) for path in python_files(PACKAGE)}
+    assert {name: length for name, length in lengths.items() if length > LONGEST_FILE} == {}
+
+
+def test_no_function_is_too_long_to_be_seen_at_once() -> None:
+    offences = [
+        f"{shown(path, node.lineno)} {node.name} has {length} lines"
+        for path in python_files(PACKAGE)
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        if (length := (node.end_lineno or node.lineno) - node.lineno + 1) > LONGEST_FUNCTION
+    ]
+    assert offences == []
+
+
+def test_decisions_read_no_clock_draw_no_number_and_open_no_file() -> None:
+    packages = [PACKAGE / name for name in DECISION_PACKAGES]
+    offences = [
+        f"{shown(path, line)} uses {what}"
+        for path in python_files(*packages)
+        if path != THE_DISK
+        for line, what in impurities(tree_of(path))
+    ]
+    assert offences == []
+
+
+def test_impurities_are_found_in_each_of_their_forms() -> None:
+    source = (
+        "import time, os.path\nfrom random import choice\nopen('x')\nos.urandom(1)\nx.open()\nuuid.uuid4()\n"
+    )
+    assert [what for _, what in impurities(ast.parse(source))] == [
+        "time",
+        "random",
+        "open",
+        "os.urandom",
+        "uuid.uuid4",
+    ]
+
+
+def test_no_tracked_file_names_a_machine_or_a_package_index() -> None:
+    offences = [
+        f"{shown(path, number)}: {line.strip()[:80]}"
+        for path in tracked_files()
+        for number, line in enumerate(_lines(path), start=1)
+        if MACHINE_PATHS.search(line) or PACKAGE_INDEXES.search(line)
+    ]
+    assert offences == []
+
+
+def test_machine_paths_and_package_indexes_are_recognised() -> None:
+    machines = [text.replace("|", "/") for text in ("|work|main", "cd |root", "'|home|ann|x'", "|tmp|x")]
+    assert [text for text in machines if not MACHINE_PATHS.search(text)] == []
+    others = ("/tmp/kafka-logs", "frame/work", "~/work", "/roots", "$HOME/tmp/x")
+    assert [text for text in others if MACHINE_PATHS.search(text)] == []
+    assert PACKAGE_INDEXES.search("py" + "pi.org")
+
+
+def impurities(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Line and name of each use of a clock, of chance or of a file, in the order of the source."""
+    found: list[tuple[int, str]] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names = {alias.name.partition(".")[0] for alias in node.names} & IMPURE_MODULES
+        elif isinstance(node, ast.ImportFrom):
+            names = {(node.module or "").partition(".")[0]} & IMPURE_MODULES
+        elif isinstance(node, ast.Call):
+            names = {_dotted(node.func)} & IMPURE_CALLS
+        else:
+            continue
+        found += [(node.lineno, name) for name in names]
+    yield from sorted(found)
+
+
+def _dotted(node: ast.expr) -> str:
+    if isinstance(node, ast.Attribute):
+        return f"{_dotted(node.value)}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else "?"
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text().splitlines()
+    except UnicodeDecodeError:  # a picture, or a golden file of bytes
+        return []
