@@ -244,21 +244,18 @@ class BrokerSettings:
     topic_defaults: TopicSettings = field(default_factory=TopicSettings)
     """What a topic has that says nothing else."""
     given: Mapping[str, str] = field(default_factory=_nothing_given, compare=False, repr=False)
-    """The settings that were given anywhere, as text: STATIC_BROKER_CONFIG, where all others are
-    DEFAULT_CONFIG."""
+    """What was given anywhere, as text: these are STATIC_BROKER_CONFIG, all others DEFAULT_CONFIG."""
 
     @staticmethod
     def load(
         properties_path: str | None, overrides: Mapping[str, str], environ: Mapping[str, str]
     ) -> BrokerSettings:
-        """Settings from a properties file, `KAFKA_…` variables and overrides, the last being the
-        strongest."""
+        """Settings from a properties file, `KAFKA_…` variables and overrides, the strongest last."""
         return BrokerSettings.from_texts(collect(properties_path, overrides, environ))
 
     @staticmethod
     def from_texts(given: Mapping[str, str]) -> BrokerSettings:
-        """Settings from texts under Kafka's names. Raises SettingError; warns of names that Kafka does not
-        know."""
+        """Settings from texts under Kafka's names. Raises SettingError; warns of unknown names."""
         texts = _with_old_names(given)
         parsed: dict[str, Any] = {}
         own = definitions_of(BrokerSettings)

@@ -60,8 +60,7 @@ def _check_listeners(settings: BrokerSettings) -> None:
 
 
 def _check_one_node(settings: BrokerSettings) -> None:
-    """Several nodes that each believed to be alone would split a cluster's data among them: better not to
-    start."""
+    """Several nodes that each believed to be alone would split a cluster's data: better not to start."""
     others = [
         voter for voter in settings.controller_quorum_voters if not voter.startswith(f"{settings.node_id}@")
     ]

@@ -1,5 +1,4 @@
-"""Addresses on which a broker listens, written as Kafka writes them:
-`PLAINTEXT://0.0.0.0:9092,CONTROLLER://:9093`."""
+"""Addresses on which a broker listens, as Kafka writes them: `PLAINTEXT://0.0.0.0:9092,CONTROLLER://:9093`."""
 
 from __future__ import annotations
 

@@ -62,8 +62,7 @@ def read_properties(path: str) -> dict[str, str]:
 
 
 def from_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """`KAFKA_LOG_DIRS` is log.dirs; two underscores are an underscore and three a dash, as in Kafka's
-    images."""
+    """As Kafka's images: `KAFKA_LOG_DIRS` is log.dirs; two underscores mean one, and three mean a dash."""
     found: dict[str, str] = {}
     for variable, value in environ.items():
         if variable.startswith(_PREFIX) and variable not in _OF_KAFKAS_SCRIPTS:

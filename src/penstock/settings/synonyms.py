@@ -54,7 +54,7 @@ def derive_topic_defaults(texts: Mapping[str, str]) -> TopicSettings:
 
 
 def synonym_text(row: Definition, given: Mapping[str, str], topic_defaults: TopicSettings) -> str | None:
-    """The value of one of these settings. One of several for a topic setting has its own value or its default."""
+    """The value of one of these settings; one of several for the same topic setting keeps its own."""
     if len(row.synonyms) > 1:
         text = given.get(row.name)
         return row.default_text if text is None else row.render(row.parse(text))
