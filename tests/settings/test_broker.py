@@ -16,7 +16,6 @@ from penstock.settings import (
     broker_definitions,
     why_inert,
 )
-
 from penstock.settings.inert import INERT_SETTINGS
 
 KRAFT_SERVER_PROPERTIES = """
