@@ -1,1 +1,1 @@
-"""The log of one replica on one disk: segments, indexes, recovery, producer state. No sockets, no threads, no clock of its own."""
+"""The log of one replica on one disk: segments, indexes, recovery, producer state. No sockets, no threads."""

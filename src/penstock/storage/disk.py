@@ -1,4 +1,4 @@
-"""The seam between storage and the machine: the protocols `Disk` and `File`, and `OsDisk`, which is the real one.
+"""The seam between storage and the machine: the protocols `Disk` and `File`, and `OsDisk`, the real one.
 
 Every byte that storage reads or writes passes here, so that the simulator can put its own disk underneath.
 Nothing here knows what a log is. A `File` closes itself when its last reference goes: whoever still sends a
@@ -35,7 +35,7 @@ class File(Protocol):
         ...
 
     def sync(self) -> None:
-        """Everything appended so far is durable when this returns. Once it has failed it never succeeds again."""
+        """Everything appended so far is durable when this returns. Once failed, it never succeeds again."""
         ...
 
     def truncate(self, size: int) -> None:

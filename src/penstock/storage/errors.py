@@ -1,4 +1,4 @@
-"""What can go wrong with our own files. Neither kind is a protocol error: handlers answer both with KAFKA_STORAGE_ERROR.
+"""What can go wrong with our own files. No protocol errors: handlers answer them with KAFKA_STORAGE_ERROR.
 
 StorageError
 ├── Corruption      bytes on disk are not what was written; carries path and position

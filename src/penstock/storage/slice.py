@@ -8,7 +8,7 @@ from penstock.storage.disk import File
 
 
 class FileSlice(NamedTuple):
-    """`size` bytes of `file` from `position` on. Holding it keeps the file readable, even when it was deleted."""
+    """`size` bytes of `file` from `position` on. Holding it keeps even a deleted file readable."""
 
     file: File
     position: int

@@ -1,0 +1,100 @@
+"""What must hold of batches before a log takes them: size, CRC, counts, timestamps. Bytes in, headers out.
+
+Sequence numbers of producers are checked by `penstock.storage.producers`, records inside a batch by the
+produce handler. The rules, and the error code of each, are Kafka's (`UnifiedLog.analyzeAndValidateRecords`,
+`LogValidator.validateBatch`).
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from penstock.protocol.errors import ErrorCode, KafkaError
+from penstock.records.batch import (
+    HEADER_SIZE,
+    MAGIC,
+    NO_PRODUCER_ID,
+    BatchHeader,
+    CorruptBatch,
+    check_crc,
+    read_header,
+)
+from penstock.settings.topic import TopicSettings
+
+Origin: TypeAlias = Literal["client", "replica", "coordinator"]
+"""Who made the batches: a producer, the partition's leader (their offsets stand), or this broker itself."""
+
+LOG_APPEND_TIME = "LogAppendTime"
+
+
+def examine(
+    batches: memoryview, origin: Origin, settings: TopicSettings, now_ms: int
+) -> list[tuple[int, BatchHeader]]:
+    """Every batch with its position. KafkaError when one may not be appended.
+
+    A leader sends followers slices of its file: the last batch of a replica's bytes may be partial and is
+    left out.
+    """
+    examined: list[tuple[int, BatchHeader]] = []
+    position = 0
+    end = len(batches)
+    while end - position >= HEADER_SIZE:
+        try:
+            header = read_header(batches, position)
+            if position + header.size_bytes > end:
+                break
+            if header.magic != MAGIC:
+                raise KafkaError(ErrorCode.INVALID_RECORD, f"magic {header.magic} is not {MAGIC}")
+            if origin != "replica":
+                _check_own(header, origin, settings, now_ms)
+            if origin != "coordinator":
+                check_crc(batches, position, header)
+        except CorruptBatch as error:
+            raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"batch at byte {position}: {error}") from None
+        examined.append((position, header))
+        position += header.size_bytes
+    if origin != "replica":
+        if position != end:
+            raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"the batch at byte {position} is cut short")
+        if not examined:
+            raise KafkaError(ErrorCode.INVALID_RECORD, "there is no record batch to append")
+    return examined
+
+
+def _check_own(header: BatchHeader, origin: Origin, settings: TopicSettings, now_ms: int) -> None:
+    """What is asked of batches that get their offsets here."""
+    if header.size_bytes > settings.max_message_bytes:
+        message = (
+            f"a batch of {header.size_bytes} bytes exceeds max.message.bytes {settings.max_message_bytes}"
+        )
+        raise KafkaError(ErrorCode.MESSAGE_TOO_LARGE, message)
+    count = header.records_count
+    if count <= 0 or count != header.last_offset_delta + 1:
+        message = f"{count} records do not match last offset delta {header.last_offset_delta}"
+        raise KafkaError(ErrorCode.INVALID_RECORD, message)
+    if origin == "client":
+        _check_client(header, settings, now_ms)
+
+
+def _check_client(header: BatchHeader, settings: TopicSettings, now_ms: int) -> None:
+    """What is asked of producers beyond that."""
+    if header.base_offset:
+        raise KafkaError(
+            ErrorCode.INVALID_RECORD, f"base offset {header.base_offset} of a new batch is not 0"
+        )
+    if header.is_control:
+        raise KafkaError(ErrorCode.INVALID_RECORD, "clients may not write control records")
+    if header.producer_id > NO_PRODUCER_ID and header.base_sequence < 0:
+        raise KafkaError(ErrorCode.INVALID_RECORD, f"sequence {header.base_sequence} with a producer id")
+    if header.is_log_append_time:
+        raise KafkaError(
+            ErrorCode.INVALID_TIMESTAMP, "producers may not set the timestamp type to LogAppendTime"
+        )
+    if settings.message_timestamp_type == LOG_APPEND_TIME:
+        return
+    # Records between the two may be older than the first one; the header tells of first and latest only.
+    latest, first = header.max_timestamp, header.base_timestamp
+    if latest >= 0 and latest - now_ms > settings.message_timestamp_after_max_ms:
+        raise KafkaError(ErrorCode.INVALID_TIMESTAMP, f"timestamp {latest} is too far after {now_ms}")
+    if first >= 0 and now_ms - first > settings.message_timestamp_before_max_ms:
+        raise KafkaError(ErrorCode.INVALID_TIMESTAMP, f"timestamp {first} is too far before {now_ms}")
