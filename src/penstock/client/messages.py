@@ -13,6 +13,7 @@ from typing import Any
 
 from penstock.client.admin import DEFAULT_TIMEOUT_S, Admin, Partition
 from penstock.client.errors import BrokerUnreachable, InvalidValue, PartitionNotFound
+from penstock.client.librdkafka import Connection
 from penstock.client.paging import (
     After,
     Found,
@@ -53,8 +54,8 @@ class Messages:
     ) -> None:
         extra = {"isolation.level": isolation_level} | dict(settings or {})
         self._admin = admin or Admin(bootstrap_servers, timeout_s=timeout_s, settings=settings)
-        self._consumers = type(self._admin.connection)(bootstrap_servers, timeout_s, extra)
-        self._producers = type(self._admin.connection)(bootstrap_servers, timeout_s, settings)
+        self._consumers = Connection(bootstrap_servers, timeout_s, extra)
+        self._producers = Connection(bootstrap_servers, timeout_s, settings)
         self._timeout_s = timeout_s
 
     def page(
@@ -131,12 +132,16 @@ class Messages:
         )
 
     def produce(self, topic: str, record: NewRecord) -> Produced:
-        """Write one record to an existing topic and wait until the broker has it."""
+        """Write one record to an existing topic and wait until the broker has it.
+
+        It is sent once and never again, so it cannot be doubled; an idempotent producer would promise the
+        same half a second later, which is how long librdkafka takes to get a producer id.
+        """
         partitions = len(self._admin.topic(topic).partitions)
         if record.partition is not None and not 0 <= record.partition < partitions:
             raise PartitionNotFound(topic, record.partition, partitions)
         produced: list[Produced] = []
-        with self.sender(linger_ms=0) as sender:
+        with self.sender(enable_idempotence=False, retries=0, linger_ms=0) as sender:
             sender.send(topic, record, produced.append)
         return produced[0]
 

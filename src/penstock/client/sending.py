@@ -45,16 +45,15 @@ class Sender:
         from confluent_kafka import Producer
 
         self._connection = connection
-        self._producer: Any = Producer(
-            connection.settings(
-                enable_idempotence=True,
-                partitioner="murmur2_random",
-                message_timeout_ms=int(connection.timeout_s * 1000),
-                queue_buffering_max_messages=QUEUE_MESSAGES,
-                queue_buffering_max_kbytes=QUEUE_KBYTES,
-                **own,
-            )
-        )
+        settings = {
+            "acks": "all",
+            "enable_idempotence": True,
+            "partitioner": "murmur2_random",
+            "message_timeout_ms": int(connection.timeout_s * 1000),
+            "queue_buffering_max_messages": QUEUE_MESSAGES,
+            "queue_buffering_max_kbytes": QUEUE_KBYTES,
+        }
+        self._producer: Any = Producer(connection.settings(**(settings | own)))
         self._failure: ClientError | None = None
         self.delivered = 0
 
