@@ -1,7 +1,8 @@
 """Kafka's error codes, and the one exception that carries them.
 
-Whoever decides that a request cannot be served raises `KafkaError`; the handler turns it into the error field of its
-response. Corruption of our own files and programmers' errors are other kinds and never become a `KafkaError` by accident.
+Whoever decides that a request cannot be served raises `KafkaError`; the handler turns it into the error field
+of its response. Corruption of our own files and programmers' errors are other kinds and never become a
+`KafkaError` by accident.
 """
 
 from __future__ import annotations

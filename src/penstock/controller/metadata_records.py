@@ -1,0 +1,174 @@
+"""The records inside `__cluster_metadata`, in Kafka's own layout, so that Kafka's dump tool reads our log and
+we read Kafka's.
+
+A record's value is a frame (version 1), the record's key, its version, and a flexible structure. Only what is
+replayed here is known; an unknown record is refused, because skipping one would silently give another state
+than the one that was committed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Final, Protocol, Self
+
+from penstock.protocol.primitives import ZERO_UUID, MalformedMessage, Reader, Writer
+
+FRAME_VERSION: Final = 1
+NO_LEADER: Final = -1
+MIGRATING_DIRECTORY: Final = (
+    ZERO_UUID  # "not said": which directory holds a replica is its broker's own affair
+)
+
+
+class MetadataRecord(Protocol):
+    """One fact that was decided. `api_key` and `version` are Kafka's numbers for it."""
+
+    api_key: ClassVar[int]
+    version: ClassVar[int]
+
+    def write(self, writer: Writer) -> None: ...
+
+    @classmethod
+    def read(cls, reader: Reader, version: int) -> Self: ...
+
+
+@dataclass(frozen=True, slots=True)
+class TopicRecord:
+    """A topic exists under this name and id."""
+
+    api_key: ClassVar[int] = 2
+    version: ClassVar[int] = 0
+    name: str
+    topic_id: bytes
+
+    def write(self, writer: Writer) -> None:
+        writer.string(self.name)
+        writer.uuid(self.topic_id)
+
+    @classmethod
+    def read(cls, reader: Reader, version: int) -> Self:
+        return cls(reader.string(), reader.uuid())
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionRecord:
+    """A partition exists, with its replicas, its leader and the epochs of both."""
+
+    api_key: ClassVar[int] = 3
+    version: ClassVar[int] = 1
+    partition: int
+    topic_id: bytes
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    leader: int
+    leader_epoch: int
+    partition_epoch: int
+
+    def write(self, writer: Writer) -> None:
+        writer.int32(self.partition)
+        writer.uuid(self.topic_id)
+        writer.int32_array(self.replicas)
+        writer.int32_array(self.isr)
+        writer.int32_array(())  # replicas being removed
+        writer.int32_array(())  # replicas being added
+        writer.int32(self.leader)
+        writer.int32(self.leader_epoch)
+        writer.int32(self.partition_epoch)
+        writer.uuid_array([MIGRATING_DIRECTORY] * len(self.replicas))
+
+    @classmethod
+    def read(cls, reader: Reader, version: int) -> Self:
+        partition, topic_id = reader.int32(), reader.uuid()
+        replicas, isr = tuple(reader.int32_array()), tuple(reader.int32_array())
+        reader.int32_array()
+        reader.int32_array()
+        leader, leader_epoch, partition_epoch = reader.int32(), reader.int32(), reader.int32()
+        if version >= 1:
+            for _ in range(reader.array(16)):
+                reader.uuid()
+        return cls(partition, topic_id, replicas, isr, leader, leader_epoch, partition_epoch)
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigRecord:
+    """A setting of a topic or broker; None takes it back to its default."""
+
+    api_key: ClassVar[int] = 4
+    version: ClassVar[int] = 0
+    resource_type: int
+    resource_name: str
+    name: str
+    value: str | None
+
+    def write(self, writer: Writer) -> None:
+        writer.int8(self.resource_type)
+        writer.string(self.resource_name)
+        writer.string(self.name)
+        writer.nullable_string(self.value)
+
+    @classmethod
+    def read(cls, reader: Reader, version: int) -> Self:
+        return cls(reader.int8(), reader.string(), reader.string(), reader.nullable_string())
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveTopicRecord:
+    """The topic with this id is gone, with its partitions and its settings."""
+
+    api_key: ClassVar[int] = 9
+    version: ClassVar[int] = 0
+    topic_id: bytes
+
+    def write(self, writer: Writer) -> None:
+        writer.uuid(self.topic_id)
+
+    @classmethod
+    def read(cls, reader: Reader, version: int) -> Self:
+        return cls(reader.uuid())
+
+
+@dataclass(frozen=True, slots=True)
+class ProducerIdsRecord:
+    """Producer ids below `next_producer_id` may have been handed out and never will be again."""
+
+    api_key: ClassVar[int] = 15
+    version: ClassVar[int] = 0
+    broker_id: int
+    broker_epoch: int
+    next_producer_id: int
+
+    def write(self, writer: Writer) -> None:
+        writer.int32(self.broker_id)
+        writer.int64(self.broker_epoch)
+        writer.int64(self.next_producer_id)
+
+    @classmethod
+    def read(cls, reader: Reader, version: int) -> Self:
+        return cls(reader.int32(), reader.int64(), reader.int64())
+
+
+_KNOWN: Final[dict[int, type[MetadataRecord]]] = {
+    record.api_key: record
+    for record in (TopicRecord, PartitionRecord, ConfigRecord, RemoveTopicRecord, ProducerIdsRecord)
+}
+
+
+def encode(record: MetadataRecord) -> bytes:
+    writer = Writer(flexible=True)
+    for number in (FRAME_VERSION, record.api_key, record.version):
+        writer.unsigned_varint(number)
+    record.write(writer)
+    writer.tags()
+    return bytes(writer.data)
+
+
+def decode(data: bytes) -> MetadataRecord:
+    reader = Reader(memoryview(data), flexible=True)
+    frame_version = reader.unsigned_varint()
+    api_key, version = reader.unsigned_varint(), reader.unsigned_varint()
+    kind = _KNOWN.get(api_key)
+    if frame_version != FRAME_VERSION or kind is None or version > kind.version:
+        raise MalformedMessage(
+            f"a metadata record with frame {frame_version}, key {api_key}, version {version}"
+        )
+    return kind.read(reader, version)

@@ -1,0 +1,20 @@
+"""ApiVersions, v0-v4: what this broker serves. A version that is not served is answered with error 35 in the
+v0 layout."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from penstock.handlers.broker import Broker
+from penstock.handlers.reply import Reply
+from penstock.handlers.request import Request
+from penstock.protocol import api_versions
+from penstock.protocol.errors import ErrorCode
+
+VERSIONS: Final = (0, 4)
+
+
+def handle(request: Request, broker: Broker) -> Reply:
+    if request.version > VERSIONS[1]:
+        return Reply([api_versions.encode_response(0, broker.apis, error=ErrorCode.UNSUPPORTED_VERSION)])
+    return Reply([api_versions.encode_response(request.version, broker.apis)])

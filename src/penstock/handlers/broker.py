@@ -1,0 +1,53 @@
+"""The broker as handlers see it: its parts, handed in. Assembled by `server.node`, by real sockets and the
+simulator alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from threading import Lock
+
+from penstock.clock import Clock
+from penstock.controller.controller import Controller
+from penstock.controller.topics import Placement
+from penstock.groups.coordinator import GroupCoordinator
+from penstock.handlers.authorize import Authorizer
+from penstock.protocol.api_versions import ApiRange
+from penstock.protocol.metadata import Node
+from penstock.replication.partitions import Partitions
+from penstock.settings import BrokerSettings
+
+
+@dataclass(slots=True)
+class Broker:
+    """Everything a handler may touch."""
+
+    settings: BrokerSettings
+    clock: Clock
+    cluster_id: str
+    controller: Controller
+    partitions: Partitions
+    groups: GroupCoordinator
+    authorizer: Authorizer
+    apis: tuple[ApiRange, ...]  # what is announced and served
+    new_topic_id: Callable[[], bytes]
+    endpoints: Mapping[str, Node]  # by listener name: how clients of that listener reach this broker
+    _producer_ids: range = range(0)
+    _lock: Lock = field(default_factory=Lock)
+
+    @property
+    def placement(self) -> Placement:
+        return Placement(
+            brokers=(self.settings.node_id,),
+            default_partitions=self.settings.num_partitions,
+            default_replication_factor=self.settings.default_replication_factor,
+            topic_defaults=self.settings.topic_defaults,
+        )
+
+    def next_producer_id(self) -> int:
+        """An id that no producer of this cluster ever had."""
+        with self._lock:
+            if not self._producer_ids:
+                self._producer_ids = self.controller.allocate_producer_ids(self.settings.node_id)
+            first, self._producer_ids = self._producer_ids[0], self._producer_ids[1:]
+            return first

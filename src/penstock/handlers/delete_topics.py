@@ -1,0 +1,50 @@
+"""DeleteTopics, v1-v6: by name, or from v6 on by id. The log is out of sight when the answer goes out."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from penstock.controller.controller import Decision
+from penstock.controller.image import Image
+from penstock.controller.topics import decide_delete
+from penstock.handlers.authorize import Operation, ResourceType
+from penstock.handlers.broker import Broker
+from penstock.handlers.reply import Reply
+from penstock.handlers.request import Request
+from penstock.protocol.apis import Api
+from penstock.protocol.errors import ErrorCode, KafkaError
+from penstock.protocol.messages import encode_response, id_bytes, read_request
+from penstock.protocol.primitives import ZERO_UUID
+
+VERSIONS: Final = (1, 6)
+
+
+def handle(request: Request, broker: Broker) -> Reply:
+    wanted = read_request(Api.DELETE_TOPICS, request.version, request.reader)
+    if request.version >= 6:
+        named = [(topic.name, id_bytes(topic.topic_id)) for topic in wanted.topics]
+    else:
+        named = [(name, ZERO_UUID) for name in wanted.topic_names]
+    results = [_delete(request, broker, name, topic_id) for name, topic_id in named]
+    return Reply(
+        [encode_response(Api.DELETE_TOPICS, request.version, {"throttle_time": 0, "responses": results})]
+    )
+
+
+def _delete(request: Request, broker: Broker, name: str | None, topic_id: bytes) -> dict[str, Any]:
+    def decide(image: Image) -> Decision[str]:
+        topic = image.topic(name or "", topic_id)
+        if topic is None or not request.may(broker, Operation.DESCRIBE, ResourceType.TOPIC, topic.name):
+            code = ErrorCode.UNKNOWN_TOPIC_ID if name is None else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            raise KafkaError(code, "This server does not host this topic.")
+        if not request.may(broker, Operation.DELETE, ResourceType.TOPIC, topic.name):
+            raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Not authorized to delete this topic.")
+        if not broker.settings.delete_topic_enable:
+            raise KafkaError(ErrorCode.TOPIC_DELETION_DISABLED, "delete.topic.enable is false.")
+        return decide_delete(topic), topic.name
+
+    try:
+        deleted = broker.controller.submit(decide)
+    except KafkaError as error:
+        return {"name": name, "topic_id": topic_id, "error_code": error.code, "error_message": error.message}
+    return {"name": deleted, "topic_id": topic_id, "error_code": ErrorCode.NONE, "error_message": None}

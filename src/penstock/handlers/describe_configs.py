@@ -1,0 +1,79 @@
+"""DescribeConfigs, v1-v4: the settings of topics and of this broker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from penstock.controller.image import BROKER_RESOURCE, TOPIC_RESOURCE
+from penstock.controller.topics import check_name
+from penstock.handlers.authorize import Operation, ResourceType
+from penstock.handlers.broker import Broker
+from penstock.handlers.config_entries import broker_entries, topic_entries
+from penstock.handlers.reply import Reply
+from penstock.handlers.request import Request
+from penstock.protocol.apis import Api
+from penstock.protocol.errors import ErrorCode, KafkaError
+from penstock.protocol.messages import encode_response, read_request
+
+VERSIONS: Final = (1, 4)
+
+
+def handle(request: Request, broker: Broker) -> Reply:
+    wanted = read_request(Api.DESCRIBE_CONFIGS, request.version, request.reader)
+    show_synonyms = wanted.include_synonyms
+    show_documentation = getattr(wanted, "include_documentation", False)
+    results = [
+        _describe(request, broker, resource, lambda entry: _shown(entry, show_synonyms, show_documentation))
+        for resource in wanted.resources
+    ]
+    return Reply(
+        [encode_response(Api.DESCRIBE_CONFIGS, request.version, {"throttle_time": 0, "results": results})]
+    )
+
+
+def _describe(
+    request: Request, broker: Broker, resource: Any, shown: Callable[[dict[str, Any]], dict[str, Any]]
+) -> dict[str, Any]:
+    result: dict[str, Any] = {
+        "resource_type": resource.resource_type,
+        "resource_name": resource.resource_name,
+        "error_code": ErrorCode.NONE,
+        "error_message": None,
+    }
+    try:
+        entries = _entries(request, broker, resource.resource_type, resource.resource_name)
+    except KafkaError as error:
+        return {**result, "error_code": error.code, "error_message": error.message, "configs": ()}
+    names = resource.configuration_keys
+    chosen = [shown(entry) for entry in entries if names is None or entry["name"] in names]
+    return {**result, "configs": chosen}
+
+
+def _entries(request: Request, broker: Broker, kind: int, name: str) -> list[dict[str, Any]]:
+    if kind == TOPIC_RESOURCE:
+        check_name(name)
+        if not request.may(broker, Operation.DESCRIBE_CONFIGS, ResourceType.TOPIC, name):
+            raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, f"Not authorized to describe {name}.")
+        if name not in broker.controller.image.topics:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
+        return topic_entries(broker, name)
+    if kind == BROKER_RESOURCE:
+        if not request.may(broker, Operation.DESCRIBE_CONFIGS, ResourceType.CLUSTER):
+            raise KafkaError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "Not authorized to describe the broker.")
+        if name and name != str(broker.settings.node_id):
+            raise KafkaError(
+                ErrorCode.INVALID_REQUEST,
+                f"Unexpected broker id, expected {broker.settings.node_id} or empty string, "
+                f"but received {name}",
+            )
+        return broker_entries(broker) if name else []
+    raise KafkaError(ErrorCode.INVALID_REQUEST, f"Resources of type {kind} have no settings here.")
+
+
+def _shown(entry: dict[str, Any], synonyms: bool, documentation: bool) -> dict[str, Any]:
+    return {
+        **entry,
+        "synonyms": entry["synonyms"] if synonyms else (),
+        "documentation": entry["documentation"] if documentation else None,
+    }

@@ -1,0 +1,58 @@
+"""FindCoordinator, v0-v6: which broker answers for a group. With one broker that is this one.
+
+On purpose unlike Kafka: coordinators of transactions and share groups are refused until they are served.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from penstock.handlers.authorize import Operation, ResourceType
+from penstock.handlers.broker import Broker
+from penstock.handlers.reply import Reply
+from penstock.handlers.request import Request
+from penstock.handlers.topic_creation import ensure_offsets_topic
+from penstock.protocol.apis import Api
+from penstock.protocol.errors import ErrorCode, KafkaError
+from penstock.protocol.messages import encode_response, read_request
+
+VERSIONS: Final = (0, 6)
+GROUP: Final = 0
+BATCHED_FROM: Final = 4
+
+
+def handle(request: Request, broker: Broker) -> Reply:
+    wanted = read_request(Api.FIND_COORDINATOR, request.version, request.reader)
+    kind = getattr(wanted, "key_type", GROUP)
+    keys = wanted.coordinator_keys if request.version >= BATCHED_FROM else [wanted.key]
+    found = [_find(request, broker, kind, key) for key in keys]
+    fields = {"coordinators": found} if request.version >= BATCHED_FROM else found[0]
+    return Reply([encode_response(Api.FIND_COORDINATOR, request.version, {"throttle_time": 0, **fields})])
+
+
+def _find(request: Request, broker: Broker, kind: int, key: str) -> dict[str, Any]:
+    try:
+        if kind != GROUP:
+            raise KafkaError(
+                ErrorCode.INVALID_REQUEST, f"Coordinators of type {kind} are not served by this broker yet."
+            )
+        if not request.may(broker, Operation.DESCRIBE, ResourceType.GROUP, key):
+            raise KafkaError(ErrorCode.GROUP_AUTHORIZATION_FAILED, f"Not authorized to see the group {key}.")
+        ensure_offsets_topic(broker)
+    except KafkaError as error:
+        return _answer(key, -1, "", -1, error.code, error.message)
+    node = broker.endpoints[request.listener]
+    return _answer(key, node.node_id, node.host, node.port, ErrorCode.NONE, None)
+
+
+def _answer(
+    key: str, node_id: int, host: str, port: int, code: ErrorCode, message: str | None
+) -> dict[str, Any]:
+    return {
+        "key": key,
+        "node_id": node_id,
+        "host": host,
+        "port": port,
+        "error_code": code,
+        "error_message": message,
+    }

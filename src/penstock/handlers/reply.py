@@ -1,0 +1,51 @@
+"""What a handler gives back: an answer now, or what to wait for and how to go on. Only the connection's shell
+waits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from penstock.replication.partition import Waiter
+from penstock.storage.slice import FileSlice
+
+Part = bytes | FileSlice
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The body of a response, in the order in which it is sent. A slice goes from file to socket without
+    passing through us."""
+
+    parts: Sequence[Part]
+
+
+@dataclass(frozen=True, slots=True)
+class NoReply:
+    """The client does not listen (acks=0)."""
+
+
+class Watched(Protocol):
+    """Something that wakes a waiter once when it changes."""
+
+    def watch(self, waiter: Waiter) -> None: ...
+
+    def unwatch(self, waiter: Waiter) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Not yet. Call `resume(False)` when one of `watched` has changed and `resume(True)` at the deadline,
+    which always gives an answer.
+
+    The shell registers with everything watched and then resumes once before it sleeps: a change in between is
+    not missed.
+    """
+
+    watched: Sequence[Watched]
+    deadline: float  # of the monotonic clock
+    resume: Callable[[bool], Reply | Wait]
+
+
+Outcome = Reply | NoReply | Wait

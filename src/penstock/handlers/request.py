@@ -1,0 +1,27 @@
+"""A request on its way to its handler."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from penstock.handlers.authorize import CLUSTER_NAME, Operation, Principal, ResourceType
+from penstock.handlers.broker import Broker
+from penstock.protocol.apis import Api
+from penstock.protocol.primitives import Reader
+
+
+class Request(NamedTuple):
+    """Who asks, what, in which version; `reader` stands at the first byte of the body."""
+
+    api: Api
+    version: int
+    client_id: str
+    principal: Principal
+    host: str
+    listener: str
+    reader: Reader
+
+    def may(
+        self, broker: Broker, operation: Operation, resource: ResourceType, name: str = CLUSTER_NAME
+    ) -> bool:
+        return broker.authorizer.authorize(self.principal, self.host, operation, resource, name)

@@ -1,0 +1,47 @@
+"""Which handler serves which API, in which versions. What is announced to clients is read off this table."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Final
+
+from penstock.handlers import (
+    api_versions,
+    create_partitions,
+    create_topics,
+    delete_topics,
+    describe_cluster,
+    describe_configs,
+    fetch,
+    find_coordinator,
+    init_producer_id,
+    list_offsets,
+    metadata,
+    offset_commit,
+    offset_fetch,
+    produce,
+)
+from penstock.protocol.api_versions import ApiRange
+from penstock.protocol.apis import Api
+
+HANDLERS: Final[dict[Api, ModuleType]] = {
+    Api.PRODUCE: produce,
+    Api.FETCH: fetch,
+    Api.LIST_OFFSETS: list_offsets,
+    Api.METADATA: metadata,
+    Api.OFFSET_COMMIT: offset_commit,
+    Api.OFFSET_FETCH: offset_fetch,
+    Api.FIND_COORDINATOR: find_coordinator,
+    Api.API_VERSIONS: api_versions,
+    Api.CREATE_TOPICS: create_topics,
+    Api.DELETE_TOPICS: delete_topics,
+    Api.INIT_PRODUCER_ID: init_producer_id,
+    Api.DESCRIBE_CONFIGS: describe_configs,
+    Api.CREATE_PARTITIONS: create_partitions,
+    Api.DESCRIBE_CLUSTER: describe_cluster,
+}
+
+
+def served() -> tuple[ApiRange, ...]:
+    """Every API with its lowest and highest version."""
+    return tuple(ApiRange(api, *module.VERSIONS) for api, module in HANDLERS.items())

@@ -1,0 +1,42 @@
+"""Creating a topic on behalf of a request: CreateTopics, auto-creation and the offsets topic share it."""
+
+from __future__ import annotations
+
+from penstock.controller.controller import Decision
+from penstock.controller.image import Image, TopicState
+from penstock.controller.topics import NewTopic, decide_create
+from penstock.groups.coordinator import OFFSETS_TOPIC
+from penstock.handlers.broker import Broker
+from penstock.protocol.errors import ErrorCode, KafkaError
+
+
+def create_topic(broker: Broker, wish: NewTopic, *, validate_only: bool = False) -> None:
+    """Durable and served when this returns. With `validate_only` it is only said whether it would work."""
+
+    def decide(image: Image) -> Decision[None]:
+        records = decide_create(image, wish, broker.placement, broker.new_topic_id())
+        return ([] if validate_only else records), None
+
+    broker.controller.submit(decide)
+
+
+def ensure_offsets_topic(broker: Broker) -> TopicState:
+    """`__consumer_offsets`, made when the first group appears."""
+    settings = broker.settings
+    wish = NewTopic(
+        OFFSETS_TOPIC,
+        settings.offsets_topic_num_partitions,
+        min(settings.offsets_topic_replication_factor, len(broker.placement.brokers)),
+        configs={
+            "cleanup.policy": "compact",
+            "compression.type": "producer",
+            "segment.bytes": str(settings.offsets_topic_segment_bytes),
+        },
+    )
+    if OFFSETS_TOPIC not in broker.controller.image.topics:
+        try:
+            create_topic(broker, wish)
+        except KafkaError as error:
+            if error.code is not ErrorCode.TOPIC_ALREADY_EXISTS:
+                raise
+    return broker.controller.image.topics[OFFSETS_TOPIC]

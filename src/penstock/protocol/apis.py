@@ -1,0 +1,113 @@
+"""The APIs of the protocol by key, and from which version on each is flexible (KIP-482). What a broker serves
+is said by `handlers`."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Final
+
+
+class Api(IntEnum):
+    """API keys under Kafka's names."""
+
+    PRODUCE = 0
+    FETCH = 1
+    LIST_OFFSETS = 2
+    METADATA = 3
+    OFFSET_COMMIT = 8
+    OFFSET_FETCH = 9
+    FIND_COORDINATOR = 10
+    JOIN_GROUP = 11
+    HEARTBEAT = 12
+    LEAVE_GROUP = 13
+    SYNC_GROUP = 14
+    DESCRIBE_GROUPS = 15
+    LIST_GROUPS = 16
+    SASL_HANDSHAKE = 17
+    API_VERSIONS = 18
+    CREATE_TOPICS = 19
+    DELETE_TOPICS = 20
+    DELETE_RECORDS = 21
+    INIT_PRODUCER_ID = 22
+    OFFSET_FOR_LEADER_EPOCH = 23
+    ADD_PARTITIONS_TO_TXN = 24
+    ADD_OFFSETS_TO_TXN = 25
+    END_TXN = 26
+    WRITE_TXN_MARKERS = 27
+    TXN_OFFSET_COMMIT = 28
+    DESCRIBE_ACLS = 29
+    CREATE_ACLS = 30
+    DELETE_ACLS = 31
+    DESCRIBE_CONFIGS = 32
+    ALTER_CONFIGS = 33
+    ALTER_REPLICA_LOG_DIRS = 34
+    DESCRIBE_LOG_DIRS = 35
+    SASL_AUTHENTICATE = 36
+    CREATE_PARTITIONS = 37
+    DELETE_GROUPS = 42
+    ELECT_LEADERS = 43
+    INCREMENTAL_ALTER_CONFIGS = 44
+    ALTER_PARTITION_REASSIGNMENTS = 45
+    LIST_PARTITION_REASSIGNMENTS = 46
+    OFFSET_DELETE = 47
+    DESCRIBE_CLIENT_QUOTAS = 48
+    ALTER_CLIENT_QUOTAS = 49
+    DESCRIBE_CLUSTER = 60
+    DESCRIBE_PRODUCERS = 61
+    DESCRIBE_TOPIC_PARTITIONS = 75
+
+
+NEVER: Final = 32_767
+
+FIRST_FLEXIBLE: Final[dict[Api, int]] = {
+    Api.PRODUCE: 9,
+    Api.FETCH: 12,
+    Api.LIST_OFFSETS: 6,
+    Api.METADATA: 9,
+    Api.OFFSET_COMMIT: 8,
+    Api.OFFSET_FETCH: 6,
+    Api.FIND_COORDINATOR: 3,
+    Api.JOIN_GROUP: 6,
+    Api.HEARTBEAT: 4,
+    Api.LEAVE_GROUP: 4,
+    Api.SYNC_GROUP: 4,
+    Api.DESCRIBE_GROUPS: 5,
+    Api.LIST_GROUPS: 3,
+    Api.SASL_HANDSHAKE: NEVER,
+    Api.API_VERSIONS: 3,
+    Api.CREATE_TOPICS: 5,
+    Api.DELETE_TOPICS: 4,
+    Api.DELETE_RECORDS: 2,
+    Api.INIT_PRODUCER_ID: 2,
+    Api.OFFSET_FOR_LEADER_EPOCH: 4,
+    Api.ADD_PARTITIONS_TO_TXN: 3,
+    Api.ADD_OFFSETS_TO_TXN: 3,
+    Api.END_TXN: 3,
+    Api.WRITE_TXN_MARKERS: 1,
+    Api.TXN_OFFSET_COMMIT: 3,
+    Api.DESCRIBE_ACLS: 2,
+    Api.CREATE_ACLS: 2,
+    Api.DELETE_ACLS: 2,
+    Api.DESCRIBE_CONFIGS: 4,
+    Api.ALTER_CONFIGS: 2,
+    Api.ALTER_REPLICA_LOG_DIRS: 2,
+    Api.DESCRIBE_LOG_DIRS: 2,
+    Api.SASL_AUTHENTICATE: 2,
+    Api.CREATE_PARTITIONS: 2,
+    Api.DELETE_GROUPS: 2,
+    Api.ELECT_LEADERS: 2,
+    Api.INCREMENTAL_ALTER_CONFIGS: 1,
+    Api.ALTER_PARTITION_REASSIGNMENTS: 0,
+    Api.LIST_PARTITION_REASSIGNMENTS: 0,
+    Api.OFFSET_DELETE: NEVER,
+    Api.DESCRIBE_CLIENT_QUOTAS: 1,
+    Api.ALTER_CLIENT_QUOTAS: 1,
+    Api.DESCRIBE_CLUSTER: 0,
+    Api.DESCRIBE_PRODUCERS: 0,
+    Api.DESCRIBE_TOPIC_PARTITIONS: 0,
+}
+
+
+def is_flexible(api: Api, version: int) -> bool:
+    """Whether this version of the message has compact lengths and tagged fields."""
+    return version >= FIRST_FLEXIBLE[api]

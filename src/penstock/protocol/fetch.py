@@ -1,0 +1,198 @@
+"""Fetch (key 1, v4-v17): the request, and a response whose record bytes are left out to be sent from the
+file.
+
+`encode_response` gives a list of parts: bytes for what stands between, and the caller's own slices where
+records go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple, Protocol, TypeVar
+
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.primitives import ZERO_UUID, Reader, Writer
+
+TOPIC_IDS_FROM: Final = 13
+READ_UNCOMMITTED: Final = 0
+READ_COMMITTED: Final = 1
+CONSUMER: Final = -1  # the replica id of whoever is not a broker
+UNKNOWN_OFFSET: Final = -1
+
+
+class Sized(Protocol):
+    """Record bytes that somebody else will send: a slice of a file."""
+
+    @property
+    def size(self) -> int: ...
+
+
+Records = TypeVar("Records", bound=Sized)
+
+
+class FetchPartition(NamedTuple):
+    partition: int
+    current_leader_epoch: int
+    fetch_offset: int
+    last_fetched_epoch: int
+    log_start_offset: int
+    max_bytes: int
+
+
+class FetchTopic(NamedTuple):
+    """A topic by name, or from v13 on by id."""
+
+    name: str
+    topic_id: bytes
+    partitions: list[FetchPartition]
+
+
+class ForgottenTopic(NamedTuple):
+    """Partitions that leave the client's fetch session (KIP-227)."""
+
+    name: str
+    topic_id: bytes
+    partitions: list[int]
+
+
+class FetchRequest(NamedTuple):
+    replica_id: int
+    replica_epoch: int
+    max_wait_ms: int
+    min_bytes: int
+    max_bytes: int
+    isolation: int
+    session_id: int
+    session_epoch: int
+    topics: list[FetchTopic]
+    forgotten: list[ForgottenTopic]
+    rack_id: str
+
+
+class AbortedTransaction(NamedTuple):
+    producer_id: int
+    first_offset: int
+
+
+class PartitionAnswer(NamedTuple):
+    """One partition's part of the response; `records` is None when there is nothing to send."""
+
+    partition: int
+    error: ErrorCode
+    high_watermark: int = UNKNOWN_OFFSET
+    last_stable_offset: int = UNKNOWN_OFFSET
+    log_start_offset: int = UNKNOWN_OFFSET
+    records: Sized | None = None
+    aborted: tuple[AbortedTransaction, ...] | None = None
+
+
+class TopicAnswer(NamedTuple):
+    name: str
+    topic_id: bytes
+    partitions: list[PartitionAnswer]
+
+
+def read_request(reader: Reader, version: int) -> FetchRequest:
+    replica_id = reader.int32() if version <= 14 else CONSUMER
+    max_wait_ms, min_bytes, max_bytes = reader.int32(), reader.int32(), reader.int32()
+    isolation = reader.int8()
+    session_id, session_epoch = (reader.int32(), reader.int32()) if version >= 7 else (0, -1)
+    topics = [_read_topic(reader, version) for _ in range(reader.array(4))]
+    forgotten = [_read_forgotten(reader, version) for _ in range(reader.array(4))] if version >= 7 else []
+    rack_id = reader.string() if version >= 11 else ""
+    replica_epoch = -1
+    tags = reader.tags()
+    if 1 in tags and version >= 15:  # ReplicaState: who fetches, if it is a broker
+        state = Reader(tags[1], flexible=True)
+        replica_id, replica_epoch = state.int32(), state.int64()
+    return FetchRequest(
+        replica_id, replica_epoch, max_wait_ms, min_bytes, max_bytes, isolation, session_id, session_epoch,
+        topics, forgotten, rack_id,
+    )  # fmt: skip
+
+
+def _read_name(reader: Reader, version: int) -> tuple[str, bytes]:
+    return ("", reader.uuid()) if version >= TOPIC_IDS_FROM else (reader.string(), ZERO_UUID)
+
+
+def _read_topic(reader: Reader, version: int) -> FetchTopic:
+    name, topic_id = _read_name(reader, version)
+    partitions = [_read_partition(reader, version) for _ in range(reader.array(16))]
+    reader.tags()
+    return FetchTopic(name, topic_id, partitions)
+
+
+def _read_partition(reader: Reader, version: int) -> FetchPartition:
+    partition = FetchPartition(
+        partition=reader.int32(),
+        current_leader_epoch=reader.int32() if version >= 9 else -1,
+        fetch_offset=reader.int64(),
+        last_fetched_epoch=reader.int32() if version >= 12 else -1,
+        log_start_offset=reader.int64() if version >= 5 else -1,
+        max_bytes=reader.int32(),
+    )
+    reader.tags()
+    return partition
+
+
+def _read_forgotten(reader: Reader, version: int) -> ForgottenTopic:
+    name, topic_id = _read_name(reader, version)
+    forgotten = ForgottenTopic(name, topic_id, reader.int32_array())
+    reader.tags()
+    return forgotten
+
+
+def encode_response(
+    version: int,
+    topics: Sequence[TopicAnswer],
+    *,
+    error: ErrorCode = ErrorCode.NONE,
+    session_id: int = 0,
+    throttle_ms: int = 0,
+) -> list[bytes | Sized]:
+    """The response in parts: what is written here, and between it the record slices as they were given."""
+    parts: list[bytes | Sized] = []
+    writer = Writer(flexible=version >= 12)
+    writer.int32(throttle_ms)
+    if version >= 7:
+        writer.int16(error)
+        writer.int32(session_id)
+    writer.array(len(topics))
+    for topic in topics:
+        if version >= TOPIC_IDS_FROM:
+            writer.uuid(topic.topic_id)
+        else:
+            writer.string(topic.name)
+        writer.array(len(topic.partitions))
+        for answer in topic.partitions:
+            _write_partition(writer, version, answer)
+            if answer.records is not None:
+                parts.append(bytes(writer.data))
+                parts.append(answer.records)
+                writer.data.clear()
+            writer.tags()
+        writer.tags()
+    writer.tags()
+    parts.append(bytes(writer.data))
+    return parts
+
+
+def _write_partition(writer: Writer, version: int, answer: PartitionAnswer) -> None:
+    writer.int32(answer.partition)
+    writer.int16(answer.error)
+    writer.int64(answer.high_watermark)
+    writer.int64(answer.last_stable_offset)
+    if version >= 5:
+        writer.int64(answer.log_start_offset)
+    if answer.aborted is None:
+        writer.length(-1)
+    else:
+        writer.array(len(answer.aborted))
+        for aborted in answer.aborted:
+            writer.int64(aborted.producer_id)
+            writer.int64(aborted.first_offset)
+            writer.tags()
+    if version >= 11:
+        writer.int32(-1)  # preferred read replica
+    # No records are zero bytes, never null: old clients do not expect null here.
+    writer.length(0 if answer.records is None else answer.records.size)

@@ -1,0 +1,50 @@
+"""The header in front of each request and each response."""
+
+from __future__ import annotations
+
+import struct
+from typing import Final, NamedTuple
+
+from penstock.protocol.apis import Api, is_flexible
+from penstock.protocol.primitives import NO_TAGS, MalformedMessage, Reader
+
+_FIXED: Final = struct.Struct(">hhi")
+
+
+class RequestHeader(NamedTuple):
+    """Who asks what, and under which number the answer is awaited."""
+
+    api_key: int
+    version: int
+    correlation_id: int
+    client_id: str | None
+
+
+def read_request_header(frame: memoryview) -> tuple[RequestHeader, Reader]:
+    """The header, and a reader that stands at the first byte of the body in the right form.
+
+    A client may ask in an API or a version that is unknown here: the body is not looked at then, and the
+    header is read as far as every version has it.
+    """
+    if len(frame) < _FIXED.size:
+        raise MalformedMessage(f"a request of {len(frame)} bytes")
+    api_key, version, correlation_id = _FIXED.unpack_from(frame)
+    reader = Reader(frame, _FIXED.size)
+    header = RequestHeader(api_key, version, correlation_id, reader.nullable_string())
+    try:
+        reader.flexible = is_flexible(Api(api_key), version)
+    except ValueError:
+        return header, reader
+    # An ApiVersions of a later version than ours may carry a header that we cannot read; its body is not
+    # needed to refuse it.
+    if api_key != Api.API_VERSIONS or version <= 4:
+        reader.tags()
+    return header, reader
+
+
+def response_header(api: Api, version: int, correlation_id: int) -> bytes:
+    """ApiVersions answers with the oldest header always, so that a client of any age can read the refusal."""
+    number = correlation_id.to_bytes(4, "big", signed=True)
+    if api is Api.API_VERSIONS or not is_flexible(api, version):
+        return number
+    return number + NO_TAGS

@@ -1,0 +1,207 @@
+"""Reading and writing the primitive types of Kafka's protocol, in their fixed and their flexible (compact,
+tagged) forms.
+
+A `Reader` trusts nothing: every length is checked against the bytes that remain before anything is allocated.
+Who reads a message by hand uses these two classes; the long tail of messages goes through
+`penstock.protocol.messages`.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Final
+
+_INT8: Final = struct.Struct(">b")
+_INT16: Final = struct.Struct(">h")
+_INT32: Final = struct.Struct(">i")
+_INT64: Final = struct.Struct(">q")
+
+NO_TAGS: Final = b"\x00"
+ZERO_UUID: Final = bytes(16)
+
+
+class MalformedMessage(Exception):
+    """Bytes that are no message of the protocol. Whoever sent them is cut off."""
+
+
+class Reader:
+    """A cursor over one message. `flexible` chooses between the two forms of strings, arrays and bytes."""
+
+    __slots__ = ("buffer", "end", "flexible", "position")
+
+    def __init__(self, buffer: memoryview, position: int = 0, *, flexible: bool = False) -> None:
+        self.buffer = buffer
+        self.position = position
+        self.end = len(buffer)
+        self.flexible = flexible
+
+    @property
+    def remaining(self) -> int:
+        return self.end - self.position
+
+    def _take(self, size: int) -> int:
+        start = self.position
+        if size < 0 or size > self.end - start:
+            raise MalformedMessage(f"{size} bytes wanted at {start}, {self.end - start} remain")
+        self.position = start + size
+        return start
+
+    def int8(self) -> int:
+        return int(_INT8.unpack_from(self.buffer, self._take(1))[0])
+
+    def int16(self) -> int:
+        return int(_INT16.unpack_from(self.buffer, self._take(2))[0])
+
+    def int32(self) -> int:
+        return int(_INT32.unpack_from(self.buffer, self._take(4))[0])
+
+    def int64(self) -> int:
+        return int(_INT64.unpack_from(self.buffer, self._take(8))[0])
+
+    def boolean(self) -> bool:
+        return self.buffer[self._take(1)] != 0
+
+    def uuid(self) -> bytes:
+        start = self._take(16)
+        return bytes(self.buffer[start : start + 16])
+
+    def unsigned_varint(self) -> int:
+        value = shift = 0
+        while True:
+            byte = self.buffer[self._take(1)]
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                return value
+            shift += 7
+            if shift > 28:
+                raise MalformedMessage("a varint of more than five bytes")
+
+    def _length(self, fixed: struct.Struct) -> int:
+        """The length before a string, bytes or an array; -1 stands for null in both forms."""
+        if self.flexible:
+            return self.unsigned_varint() - 1
+        return int(fixed.unpack_from(self.buffer, self._take(fixed.size))[0])
+
+    def nullable_string(self) -> str | None:
+        size = self._length(_INT16)
+        if size == -1:
+            return None
+        start = self._take(size)
+        try:
+            return str(self.buffer[start : start + size], "utf-8")
+        except UnicodeDecodeError as error:
+            raise MalformedMessage(f"a string that is not UTF-8: {error}") from None
+
+    def string(self) -> str:
+        value = self.nullable_string()
+        if value is None:
+            raise MalformedMessage("null where a string must stand")
+        return value
+
+    def nullable_bytes(self) -> memoryview | None:
+        size = self._length(_INT32)
+        if size == -1:
+            return None
+        start = self._take(size)
+        return self.buffer[start : start + size]
+
+    def nullable_array(self, item_bytes: int = 1) -> int:
+        """The number of items, or -1 for null. An item takes at least `item_bytes`, so more cannot follow
+        than fit."""
+        count = self._length(_INT32)
+        if count < -1 or count * item_bytes > self.remaining:
+            raise MalformedMessage(f"an array of {count} items in {self.remaining} bytes")
+        return count
+
+    def array(self, item_bytes: int = 1) -> int:
+        return max(0, self.nullable_array(item_bytes))
+
+    def int32_array(self) -> list[int]:
+        return [self.int32() for _ in range(self.array(4))]
+
+    def tags(self) -> dict[int, memoryview]:
+        """The tagged fields that end a flexible structure; nothing in the fixed form."""
+        found: dict[int, memoryview] = {}
+        if not self.flexible:
+            return found
+        for _ in range(self.unsigned_varint()):
+            tag = self.unsigned_varint()
+            size = self.unsigned_varint()
+            start = self._take(size)
+            found[tag] = self.buffer[start : start + size]
+        return found
+
+
+class Writer:
+    """Bytes under construction. `flexible` chooses between the two forms of strings, arrays and bytes."""
+
+    __slots__ = ("data", "flexible")
+
+    def __init__(self, *, flexible: bool = False) -> None:
+        self.data = bytearray()
+        self.flexible = flexible
+
+    def int8(self, value: int) -> None:
+        self.data += _INT8.pack(value)
+
+    def int16(self, value: int) -> None:
+        self.data += _INT16.pack(value)
+
+    def int32(self, value: int) -> None:
+        self.data += _INT32.pack(value)
+
+    def int64(self, value: int) -> None:
+        self.data += _INT64.pack(value)
+
+    def boolean(self, value: bool) -> None:
+        self.data.append(1 if value else 0)
+
+    def uuid(self, value: bytes) -> None:
+        self.data += value
+
+    def unsigned_varint(self, value: int) -> None:
+        while value > 0x7F:
+            self.data.append((value & 0x7F) | 0x80)
+            value >>= 7
+        self.data.append(value)
+
+    def length(self, size: int, fixed: struct.Struct = _INT32) -> None:
+        """The length before bytes whose content follows in another part; -1 is null."""
+        if self.flexible:
+            self.unsigned_varint(size + 1)
+        else:
+            self.data += fixed.pack(size)
+
+    def nullable_string(self, value: str | None) -> None:
+        if value is None:
+            self.length(-1, _INT16)
+            return
+        encoded = value.encode()
+        self.length(len(encoded), _INT16)
+        self.data += encoded
+
+    string = nullable_string
+
+    def array(self, count: int) -> None:
+        self.length(count)
+
+    def int32_array(self, values: tuple[int, ...] | list[int]) -> None:
+        self.array(len(values))
+        self.data += struct.pack(f">{len(values)}i", *values)
+
+    def uuid_array(self, values: tuple[bytes, ...] | list[bytes]) -> None:
+        self.array(len(values))
+        self.data += b"".join(values)
+
+    def tags(self, fields: dict[int, bytes] | None = None) -> None:
+        """End a structure; in the fixed form there is nothing to end."""
+        if not self.flexible:
+            return
+        if not fields:
+            self.data += NO_TAGS
+            return
+        self.unsigned_varint(len(fields))
+        for tag in sorted(fields):
+            self.unsigned_varint(tag)
+            self.unsigned_varint(len(fields[tag]))
+            self.data += fields[tag]

@@ -1,0 +1,98 @@
+"""Produce (key 0, v3-v13): the request is read without copying the batches, the response is written by
+hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.primitives import ZERO_UUID, Reader, Writer
+
+TOPIC_IDS_FROM: Final = 13
+UNKNOWN_OFFSET: Final = -1
+
+
+class PartitionData(NamedTuple):
+    """The batches for one partition, a view into the request's own buffer."""
+
+    partition: int
+    records: memoryview | None
+
+
+class TopicData(NamedTuple):
+    """A topic by name, or from v13 on by id."""
+
+    name: str
+    topic_id: bytes
+    partitions: list[PartitionData]
+
+
+class ProduceRequest(NamedTuple):
+    transactional_id: str | None
+    acks: int
+    timeout_ms: int
+    topics: list[TopicData]
+
+
+class PartitionResult(NamedTuple):
+    """What became of the batches of one partition."""
+
+    partition: int
+    error: ErrorCode
+    base_offset: int = UNKNOWN_OFFSET
+    log_append_time_ms: int = -1
+    log_start_offset: int = UNKNOWN_OFFSET
+    message: str | None = None
+
+
+class TopicResult(NamedTuple):
+    name: str
+    topic_id: bytes
+    partitions: list[PartitionResult]
+
+
+def read_request(reader: Reader, version: int) -> ProduceRequest:
+    transactional_id = reader.nullable_string()
+    acks = reader.int16()
+    timeout_ms = reader.int32()
+    topics = []
+    for _ in range(reader.array(4)):
+        name, topic_id = ("", reader.uuid()) if version >= TOPIC_IDS_FROM else (reader.string(), ZERO_UUID)
+        partitions = []
+        for _ in range(reader.array(5)):
+            partitions.append(PartitionData(reader.int32(), reader.nullable_bytes()))
+            reader.tags()
+        reader.tags()
+        topics.append(TopicData(name, topic_id, partitions))
+    return ProduceRequest(transactional_id, acks, timeout_ms, topics)
+
+
+def encode_response(version: int, topics: Sequence[TopicResult], throttle_ms: int = 0) -> bytes:
+    writer = Writer(flexible=version >= 9)
+    writer.array(len(topics))
+    for topic in topics:
+        if version >= TOPIC_IDS_FROM:
+            writer.uuid(topic.topic_id)
+        else:
+            writer.string(topic.name)
+        writer.array(len(topic.partitions))
+        for result in topic.partitions:
+            _write_partition(writer, version, result)
+        writer.tags()
+    writer.int32(throttle_ms)
+    writer.tags()
+    return bytes(writer.data)
+
+
+def _write_partition(writer: Writer, version: int, result: PartitionResult) -> None:
+    writer.int32(result.partition)
+    writer.int16(result.error)
+    writer.int64(result.base_offset)
+    writer.int64(result.log_append_time_ms)
+    if version >= 5:
+        writer.int64(result.log_start_offset)
+    if version >= 8:
+        writer.array(0)  # errors of single records: a batch is taken or refused whole
+        writer.nullable_string(result.message)
+    writer.tags()

@@ -1,0 +1,104 @@
+"""One partition on this broker: its log, its lock, its high watermark, and the requests that wait for it.
+
+The lock guards log and replica state; nothing waits or sends while it is held. Who waits registers a waiter
+here; an append wakes the waiters of this partition and of no other.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+from penstock.protocol.errors import ErrorCode, KafkaError
+from penstock.storage.incoming import Origin
+from penstock.storage.log import Appended, Log
+from penstock.storage.slice import FileSlice
+
+
+class Waiter(Protocol):
+    """A request in purgatory."""
+
+    def wake(self) -> None: ...
+
+
+class Fetched(NamedTuple):
+    """What a fetch sees at one moment."""
+
+    records: FileSlice | None
+    high_watermark: int
+    last_stable_offset: int
+    log_start_offset: int
+
+
+class Partition:
+    """A partition that this broker leads."""
+
+    def __init__(self, topic: str, topic_id: bytes, index: int, log: Log, leader_epoch: int) -> None:
+        self.topic = topic
+        self.topic_id = topic_id
+        self.index = index
+        self.log = log
+        self.lock = log.lock
+        self.leader_epoch = leader_epoch
+        self.deleted = False
+        self._waiters: list[Waiter] = []
+
+    @property
+    def high_watermark(self) -> int:
+        """Records below are committed. With one replica that is all there is."""
+        return self.log.log_end_offset
+
+    def append(self, batches: memoryview, *, origin: Origin = "client") -> Appended:
+        """Write batches at the end and wake whoever waits for them."""
+        with self.lock:
+            self._check_present()
+            appended = self.log.append(batches, leader_epoch=self.leader_epoch, origin=origin)
+            waiters, self._waiters = self._waiters, []
+        for waiter in waiters:
+            waiter.wake()
+        return appended
+
+    def fetch(self, offset: int, max_bytes: int, *, at_least_one: bool, epoch: int = -1) -> Fetched:
+        """Committed records from `offset` on, as a slice of a file that stays readable whatever happens to
+        the log."""
+        with self.lock:
+            self._check_present()
+            self.check_epoch(epoch)
+            end = self.high_watermark
+            if offset > end:
+                raise KafkaError(
+                    ErrorCode.OFFSET_OUT_OF_RANGE, f"Offset {offset} is beyond the high watermark {end}."
+                )
+            records = self.log.read(offset, max_bytes, upto=end, at_least_one=at_least_one)
+            return Fetched(records, end, end, self.log.log_start_offset)
+
+    def check_epoch(self, epoch: int) -> None:
+        """A client that knows another leader epoch than ours must look again, or wait until we have heard of
+        it (KIP-320)."""
+        if epoch in (-1, self.leader_epoch):
+            return
+        code = ErrorCode.FENCED_LEADER_EPOCH if epoch < self.leader_epoch else ErrorCode.UNKNOWN_LEADER_EPOCH
+        raise KafkaError(
+            code, f"The leader epoch of {self.topic}-{self.index} is {self.leader_epoch}, not {epoch}."
+        )
+
+    def watch(self, waiter: Waiter) -> None:
+        """Wake `waiter` once, at the next append or when the partition goes away."""
+        with self.lock:
+            self._waiters.append(waiter)
+
+    def unwatch(self, waiter: Waiter) -> None:
+        with self.lock:
+            if waiter in self._waiters:
+                self._waiters.remove(waiter)
+
+    def mark_deleted(self) -> None:
+        """From now on nobody reads or writes here; those who wait are told so."""
+        with self.lock:
+            self.deleted = True
+            waiters, self._waiters = self._waiters, []
+        for waiter in waiters:
+            waiter.wake()
+
+    def _check_present(self) -> None:
+        if self.deleted:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic {self.topic} was deleted.")

@@ -1,0 +1,48 @@
+"""All partitions that this broker serves, by name. Who decides which there are stands above
+(`server.follower`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from threading import Lock
+
+from penstock.protocol.errors import ErrorCode, KafkaError
+from penstock.replication.partition import Partition
+
+
+class Partitions:
+    """A map that is read by every request and changed by the metadata follower alone."""
+
+    def __init__(self) -> None:
+        self._partitions: dict[tuple[str, int], Partition] = {}
+        self._lock = Lock()
+
+    def add(self, partition: Partition) -> None:
+        with self._lock:
+            self._partitions[partition.topic, partition.index] = partition
+
+    def remove(self, topic: str, index: int) -> Partition | None:
+        """Take the partition out; requests that wait for it are woken to learn that it is gone."""
+        with self._lock:
+            partition = self._partitions.pop((topic, index), None)
+        if partition is not None:
+            partition.mark_deleted()
+        return partition
+
+    def find(self, topic: str, index: int) -> Partition | None:
+        return self._partitions.get((topic, index))
+
+    def get(self, topic: str, index: int) -> Partition:
+        partition = self._partitions.get((topic, index))
+        if partition is None:
+            raise KafkaError(
+                ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"This server does not host {topic}-{index}."
+            )
+        return partition
+
+    def __iter__(self) -> Iterator[Partition]:
+        with self._lock:
+            return iter(list(self._partitions.values()))
+
+    def __len__(self) -> int:
+        return len(self._partitions)
