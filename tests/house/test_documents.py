@@ -27,7 +27,7 @@ def test_every_symbol_that_a_document_names_exists() -> None:
         for path, symbol in SYMBOL.findall(document.read_text())
         if not symbol_exists(path, symbol)
     ]
-    assert offences == []
+    assert not offences, "\n".join(["", *offences])
 
 
 def test_every_link_between_documents_leads_somewhere() -> None:
@@ -37,7 +37,7 @@ def test_every_link_between_documents_leads_somewhere() -> None:
         for link in LINK.findall(FENCE.sub("", document.read_text()))
         if not (document.parent / link).exists()
     ]
-    assert offences == []
+    assert not offences, "\n".join(["", *offences])
 
 
 def test_make_has_every_target_that_was_promised_or_is_shown() -> None:
