@@ -1,0 +1,49 @@
+"""Records of `__cluster_metadata` as bytes. The golden bytes are in the layout of Kafka's generated classes."""
+
+from __future__ import annotations
+
+import pytest
+
+from penstock.controller.metadata_records import (
+    ConfigRecord,
+    MetadataRecord,
+    PartitionRecord,
+    ProducerIdsRecord,
+    RemoveTopicRecord,
+    TopicRecord,
+    decode,
+    encode,
+)
+from penstock.protocol.primitives import MalformedMessage
+
+TOPIC_ID = bytes(range(16))
+RECORDS: list[MetadataRecord] = [
+    TopicRecord("orders", TOPIC_ID),
+    PartitionRecord(3, TOPIC_ID, (1, 2), (1,), leader=1, leader_epoch=4, partition_epoch=9),
+    ConfigRecord(2, "orders", "retention.ms", "1000"),
+    ConfigRecord(2, "orders", "retention.ms", None),
+    RemoveTopicRecord(TOPIC_ID),
+    ProducerIdsRecord(1, -1, 5000),
+]
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=lambda record: type(record).__name__)
+def test_a_record_comes_back_as_it_went(record: MetadataRecord) -> None:
+    assert decode(encode(record)) == record
+
+
+def test_a_topic_record_has_kafkas_bytes() -> None:
+    assert encode(TopicRecord("orders", TOPIC_ID)) == b"\x01\x02\x00" + b"\x07orders" + TOPIC_ID + b"\x00"
+
+
+def test_a_config_record_has_kafkas_bytes() -> None:
+    assert (
+        encode(ConfigRecord(2, "t", "k", None))
+        == b"\x01\x04\x00" + b"\x02" + b"\x02t" + b"\x02k" + b"\x00" + b"\x00"
+    )
+
+
+@pytest.mark.parametrize("data", [b"", b"\x01\x63\x00", b"\x02\x02\x00\x02t", b"\x01\x02\x07\x02t"])
+def test_a_record_that_is_not_known_is_refused_and_never_skipped(data: bytes) -> None:
+    with pytest.raises(MalformedMessage):
+        decode(data)
