@@ -14,8 +14,8 @@ LONGEST_FILE = 600
 LONGEST_FUNCTION = 80
 
 DECISION_PACKAGES = ("records", "storage", "replication", "controller", "groups", "handlers")
-"""Here nothing reads a clock, draws a number or opens a file: the simulator owns all three. A `Random` handed in
-may be drawn from; making one without a seed is chance again."""
+"""Here nothing reads a clock, draws a number or opens a file: the simulator owns all three. A `Random` may be
+handed in and drawn from; making one without a seed is chance again."""
 
 THE_DISK = PACKAGE / "storage" / "disk.py"
 IMPURE_MODULES = {"time", "random", "secrets"}
