@@ -1,0 +1,78 @@
+"""The entry point: finds the command, runs it, and turns what went wrong into one sentence and an exit code.
+
+0 is success, 1 a failure (no broker, no such topic), 2 a mistake in the command or in a setting, 130 Ctrl-C.
+A traceback means a bug of Penstock.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Final, NoReturn
+
+import click
+
+from penstock.cli.lazy import LazyGroup
+from penstock.client.errors import ClientError
+from penstock.settings.errors import SettingError
+
+FAILURE: Final = 1
+MISTAKE: Final = 2
+INTERRUPTED: Final = 130
+
+COMMANDS: Final = {
+    "broker": ("penstock.cli.broker:broker", "Run one broker in the foreground."),
+    "console": ("penstock.cli.console:console", "Run the web console."),
+    "consume": ("penstock.cli.consume:consume", "Print the records of a topic."),
+    "produce": ("penstock.cli.produce:produce", "Write lines of standard input to a topic."),
+    "topic": ("penstock.cli.topic:topic", "List, create, describe, delete and grow topics."),
+    "up": ("penstock.cli.up:up", "Run the whole platform: broker, console and your scripts."),
+    "version": ("penstock.cli.version:version", "Print the version."),
+}
+
+root = LazyGroup(
+    name="penstock",
+    lazy=COMMANDS,
+    help="Penstock: an event-streaming platform that speaks Kafka's protocol, with pipelines on Spark.",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """What `penstock` and `python -m penstock` call."""
+    sys.exit(run(arguments))
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command line and returns its exit code; expected failures have become sentences on stderr."""
+    try:
+        code = root.main(
+            None if arguments is None else list(arguments), prog_name="penstock", standalone_mode=False
+        )
+        sys.stdout.flush()
+    except click.exceptions.Exit as ended:
+        return ended.exit_code
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except SettingError as error:
+        return _say(error.explain(), MISTAKE)
+    except ClientError as error:
+        return _say(str(error), FAILURE)
+    except BrokenPipeError:
+        return _reader_went_away()
+    except (click.Abort, KeyboardInterrupt):
+        return INTERRUPTED
+    return code if isinstance(code, int) else 0
+
+
+def _say(sentence: str, code: int) -> int:
+    click.echo(f"penstock: {sentence}", err=True)
+    return code
+
+
+def _reader_went_away() -> int:
+    """`penstock consume … | head` is no failure. What is still buffered goes nowhere, without a complaint."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
