@@ -7,8 +7,10 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 
+from penstock.cli.main import root
 from tests.house.sources import PACKAGE, ROOT, documents, shown, tree_of
 
 SYMBOL = re.compile(r"`([\w./-]+\.pyx?):([A-Za-z_][\w.]*)`")
@@ -46,6 +48,29 @@ def test_make_has_every_target_that_was_promised_or_is_shown() -> None:
     assert (PROMISED_TARGETS | shown_targets) - targets == set()
 
 
+def test_penstock_has_every_command_and_option_that_is_shown() -> None:
+    offences = [
+        f"{' '.join(words)}: {offence}"
+        for words in [*commands(), *commands_of_the_makefile()]
+        if Path(words[0]).name == "penstock"
+        for offence in unknown_words(words[1:])
+    ]
+    assert not offences, "\n".join(["", *offences])
+
+
+@pytest.mark.parametrize(
+    ("line", "unknown"),
+    [
+        ("topic list", []),
+        ("broker --listen HOST:PORT --data DIR", []),
+        ("topic nonesuch", ["nonesuch"]),
+        ("broker --nonesuch 1", ["--nonesuch"]),
+    ],
+)
+def test_commands_are_looked_up_in_the_command_line_itself(line: str, unknown: list[str]) -> None:
+    assert list(unknown_words(line.split())) == unknown
+
+
 def test_python_examples_can_be_compiled() -> None:
     for document in documents():
         for language, text in FENCE.findall(document.read_text()):
@@ -68,9 +93,35 @@ def commands() -> Iterator[list[str]]:
         blocks = [block for language, block in FENCE.findall(text) if language in ("sh", "bash", "console")]
         lines = [line.removeprefix("$ ") for block in blocks for line in block.splitlines()]
         for line in lines + CODE.findall(FENCE.sub("", text)):
-            words = line.partition("#")[0].split()
+            words = line.partition("#")[0].rpartition("|")[2].split()
             if words:
                 yield words
+
+
+def commands_of_the_makefile() -> Iterator[list[str]]:
+    for line in (ROOT / "Makefile").read_text().splitlines():
+        if line.startswith("\t$(BIN)/penstock "):
+            yield line.split()
+
+
+def unknown_words(words: list[str]) -> Iterator[str]:
+    """The words of a `penstock` command line that name no command and no option."""
+    command: click.Command = root
+    context = click.Context(root)
+    for word in words:
+        name = word.partition("=")[0]
+        if name.startswith("--"):
+            if not any(
+                name in (*option.opts, *option.secondary_opts) for option in command.get_params(context)
+            ):
+                yield name
+        elif isinstance(command, click.Group):
+            found = command.get_command(context, name)
+            if found is None:
+                yield name
+                return
+            command = found
+            context = click.Context(command, parent=context)
 
 
 def symbol_exists(path: str, symbol: str) -> bool:
