@@ -1,0 +1,275 @@
+"""Records to partitions, acknowledged by all in-sync replicas, and once each although requests are
+repeated.
+
+A `Producer` is idempotent (KIP-98): the broker tells a repeated batch from a new one by producer id and
+sequence number. One batch of a partition is under way at a time, so nothing overtakes. The guarantee ends
+with the object: whoever starts over with a new `Producer` after a failure may write what was already
+written.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import Final, NamedTuple
+
+from penstock.protocol.apis import Api
+from penstock.protocol.errors import ErrorCode, KafkaError
+from penstock.protocol.primitives import MalformedMessage
+from penstock.records.codecs import Codec
+from penstock.records.record import Record, encode_batch
+from penstock.wire import produce_messages
+from penstock.wire.cluster import REQUEST_SECONDS, Cluster, TopicPartition
+from penstock.wire.connection import Connection
+from penstock.wire.deadline import Deadline, retrying
+from penstock.wire.errors import DeliveryFailed, Malformed, Refused, UnknownTopic, WireError, error_code
+
+# Below Kafka's default `message.max.bytes` with room for the batch's own header.
+BATCH_BYTES: Final = 1_000_000
+# What may wait in memory for being sent before `send` sends it.
+BUFFER_BYTES: Final = 16 * 1024 * 1024
+DELIVERY_SECONDS: Final = 120.0
+_RECORD_OVERHEAD_BYTES: Final = 24
+_INIT_PRODUCER_ID_VERSIONS: Final = (0, 4)
+_SPLITTABLE: Final = (ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE)
+
+
+class ProducerOptions(NamedTuple):
+    codec: Codec = Codec.NONE
+    batch_bytes: int = BATCH_BYTES
+    """Uncompressed; a single larger record still makes a batch of its own."""
+    buffer_bytes: int = BUFFER_BYTES
+    delivery_seconds: float = DELIVERY_SECONDS
+    """How long one delivery may take with all its retries."""
+
+
+class _Chunk(NamedTuple):
+    """The records of one batch, and the sequence number of the first once it was ever sent."""
+
+    records: Sequence[Record]
+    sequence: int
+
+
+class _Queue:
+    """What is to go to one partition, in order."""
+
+    def __init__(self) -> None:
+        self.open: list[Record] = []
+        self.open_bytes = 0
+        self.ready: deque[_Chunk] = deque()
+        self.next_sequence = 0
+
+    def close_batch(self) -> None:
+        if self.open:
+            self.ready.append(_Chunk(self.open, self.next_sequence))
+            self.next_sequence = (self.next_sequence + len(self.open)) & 0x7FFFFFFF
+        self.open, self.open_bytes = [], 0
+
+    def split_first(self) -> None:
+        """Two batches in place of one; the broker refused the whole, so the numbers are still free."""
+        records, sequence = self.ready.popleft()
+        half = len(records) // 2
+        self.ready.appendleft(_Chunk(records[half:], (sequence + half) & 0x7FFFFFFF))
+        self.ready.appendleft(_Chunk(records[:half], sequence))
+
+
+class Producer:
+    """For one thread. `send` gathers, `flush` returns when everything is acknowledged."""
+
+    def __init__(self, cluster: Cluster, options: ProducerOptions | None = None) -> None:
+        self._cluster = cluster
+        self._options = options or ProducerOptions()
+        self._queues: dict[TopicPartition, _Queue] = {}
+        self._buffered_bytes = 0
+        self._identity: tuple[int, int] | None = None
+        self._failed = False
+        self.acknowledged = 0
+        """Records that all in-sync replicas have."""
+
+    def send(self, partition: TopicPartition, record: Record) -> bool:
+        """Take a record; sends when enough has gathered. True when it was the last of its batch."""
+        size = len(record.key or b"") + len(record.value or b"") + _RECORD_OVERHEAD_BYTES
+        for name, value in record.headers:
+            size += len(name) + len(value or b"") + 4
+        queue = self._queues.get(partition)
+        if queue is None:
+            queue = self._queues[partition] = _Queue()
+        if queue.open and queue.open_bytes + size > self._options.batch_bytes:
+            queue.close_batch()
+        queue.open.append(record)
+        queue.open_bytes += size
+        self._buffered_bytes += size
+        full = queue.open_bytes >= self._options.batch_bytes
+        if self._buffered_bytes >= self._options.buffer_bytes:
+            self.flush()
+        return full
+
+    def flush(self) -> None:
+        """Send what has gathered. On return it is acknowledged; after an exception this producer is done."""
+        if self._failed:
+            raise DeliveryFailed("this producer has failed before: what it wrote since is unknown")
+        for queue in self._queues.values():
+            queue.close_batch()
+        self._buffered_bytes = 0
+        deadline = Deadline(self._options.delivery_seconds)
+        self._failed = True  # until the opposite is known
+        attempt = 0
+        while any(queue.ready for queue in self._queues.values()):
+            problem = self._round(deadline)
+            if problem is None:
+                attempt = 0
+                continue
+            if deadline.passed:
+                waiting = sum(len(chunk.records) for queue in self._queues.values() for chunk in queue.ready)
+                raise DeliveryFailed(
+                    f"{waiting} records not acknowledged by {self._cluster.bootstrap_servers} in "
+                    f"{deadline.seconds:.0f} s; the last reason: {problem}"
+                ) from problem
+            deadline.pause(attempt)
+            attempt += 1
+        self._failed = False
+
+    def _round(self, deadline: Deadline) -> WireError | None:
+        """Send the first batch of every partition, wait for all answers; a retriable problem is returned."""
+        try:
+            identity = self._identity = self._identity or self._ask_identity(deadline)
+            by_leader = self._by_leader(deadline)
+        except WireError as error:
+            if not error.retriable:
+                raise
+            self._forget()
+            return error
+        problem: WireError | None = None
+        with ExitStack() as lent:
+            under_way = []
+            for node_id, partitions in by_leader.items():
+                try:
+                    connection = lent.enter_context(self._cluster.connection(node_id, deadline))
+                    version = self._post(connection, partitions, identity, deadline)
+                    under_way.append((connection, version, partitions))
+                except WireError as error:
+                    problem = self._retriable(error)
+            for connection, version, partitions in under_way:
+                try:
+                    problem = self._collect(connection, version, partitions, deadline) or problem
+                except WireError as error:
+                    problem = self._retriable(error)
+        if problem is not None:
+            self._forget()
+        return problem
+
+    def _retriable(self, error: WireError) -> WireError:
+        if not error.retriable:
+            raise error
+        return error
+
+    def _forget(self) -> None:
+        for partition, queue in self._queues.items():
+            if queue.ready:
+                self._cluster.forget(partition.topic)
+
+    def _by_leader(self, deadline: Deadline) -> dict[int, list[TopicPartition]]:
+        """The partitions that have something to send, at most as much to one broker as we buffer."""
+        grouped: dict[int, list[TopicPartition]] = {}
+        for partition, queue in self._queues.items():
+            if queue.ready:
+                leader = self._cluster.leader(partition, deadline)
+                grouped.setdefault(leader.node_id, []).append(partition)
+        most = max(1, self._options.buffer_bytes // self._options.batch_bytes)
+        return {node_id: partitions[:most] for node_id, partitions in grouped.items()}
+
+    def _post(
+        self,
+        connection: Connection,
+        partitions: list[TopicPartition],
+        identity: tuple[int, int],
+        deadline: Deadline,
+    ) -> int:
+        version = connection.version(Api.PRODUCE, *produce_messages.VERSIONS)
+        batches = {}
+        for partition in partitions:
+            chunk = self._queues[partition].ready[0]
+            batches[partition] = encode_batch(
+                chunk.records,
+                codec=self._options.codec,
+                producer_id=identity[0],
+                producer_epoch=identity[1],
+                base_sequence=chunk.sequence,
+            )
+        limit = deadline.sooner(REQUEST_SECONDS)
+        timeout_ms = max(1, int(limit.seconds * 1000))
+        connection.send(
+            Api.PRODUCE,
+            version,
+            produce_messages.encode_request(version, batches, timeout_ms=timeout_ms),
+            limit,
+        )
+        return version
+
+    def _collect(
+        self, connection: Connection, version: int, partitions: list[TopicPartition], deadline: Deadline
+    ) -> WireError | None:
+        body = connection.receive(deadline.sooner(REQUEST_SECONDS))
+        try:
+            results = produce_messages.read_response(version, body)
+            if results.keys() != set(partitions):
+                raise MalformedMessage("the answer speaks of other partitions than the request")
+        except MalformedMessage as error:
+            connection.close()
+            raise Malformed(f"PRODUCE of {connection.address}: {error}") from None
+        problem = None
+        for partition, result in results.items():
+            problem = self._judge(partition, result, connection) or problem
+        return problem
+
+    def _judge(
+        self, partition: TopicPartition, result: produce_messages.Result, connection: Connection
+    ) -> WireError | None:
+        queue = self._queues[partition]
+        # The broker has remembered more batches since: ours was written by an earlier attempt.
+        if result.error in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER):
+            self.acknowledged += len(queue.ready.popleft().records)
+            return None
+        if result.error in _SPLITTABLE and len(queue.ready[0].records) > 1:
+            queue.split_first()
+            return None
+        reason = f"{connection.address} refused a batch for {partition}: {result.error.name}"
+        if result.message:
+            reason += f" ({result.message})"
+        if not KafkaError(result.error).retriable:
+            raise DeliveryFailed(reason)
+        return Refused(result.error, reason)
+
+    def _ask_identity(self, deadline: Deadline) -> tuple[int, int]:
+        fields = {
+            "transactional_id": None,
+            "transaction_timeout": -1,
+            "producer_id": -1,
+            "producer_epoch": -1,
+        }
+        oldest, newest = _INIT_PRODUCER_ID_VERSIONS
+
+        def ask() -> tuple[int, int]:
+            with self._cluster.any_connection(deadline) as connection:
+                answer = connection.call(
+                    Api.INIT_PRODUCER_ID,
+                    fields,
+                    deadline.sooner(REQUEST_SECONDS),
+                    oldest=oldest,
+                    newest=newest,
+                )
+                code = error_code(answer.error_code)
+                if code is not ErrorCode.NONE:
+                    raise Refused(code, f"{connection.address} gave no producer id: {code.name}")
+                return answer.producer_id, answer.producer_epoch
+
+        return retrying(deadline, "a producer id", ask)
+
+
+def partition_count(cluster: Cluster, topic: str, deadline: Deadline) -> int:
+    """How many partitions to spread over. A missing topic is created where the broker's settings let it."""
+    count = len(cluster.topic(topic, deadline, create=True).partitions)
+    if not count:
+        raise UnknownTopic(f"topic {topic!r} at {cluster.bootstrap_servers} has no partitions")
+    return count
