@@ -56,8 +56,9 @@ def examine(
     if origin != "replica":
         if position != end:
             raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"the batch at byte {position} is cut short")
-        if not examined:
-            raise KafkaError(ErrorCode.INVALID_RECORD, "there is no record batch to append")
+        if not examined or (origin == "client" and len(examined) > 1):
+            message = f"{len(examined)} batches for one partition, where exactly one is expected"
+            raise KafkaError(ErrorCode.INVALID_RECORD, message)
     return examined
 
 
@@ -84,6 +85,8 @@ def _check_client(header: BatchHeader, settings: TopicSettings, now_ms: int) -> 
         )
     if header.is_control:
         raise KafkaError(ErrorCode.INVALID_RECORD, "clients may not write control records")
+    if header.is_transactional:
+        raise KafkaError(ErrorCode.INVALID_TXN_STATE, "transactions are not offered")
     if header.producer_id > NO_PRODUCER_ID and header.base_sequence < 0:
         raise KafkaError(ErrorCode.INVALID_RECORD, f"sequence {header.base_sequence} with a producer id")
     if header.is_log_append_time:

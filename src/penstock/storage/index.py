@@ -15,6 +15,7 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import islice
+from typing import NamedTuple
 
 OFFSET_ENTRY_BYTES = 8
 TIME_ENTRY_BYTES = 12
@@ -139,6 +140,17 @@ class TimeIndex:
         if not (_increasing(index._timestamps) and _increasing(index._offsets)):
             raise ValueError("entries do not increase")
         return index
+
+
+class Indexes(NamedTuple):
+    """Both indexes of a segment: they are loaded, written and let go of together."""
+
+    offsets: OffsetIndex
+    times: TimeIndex
+
+    @property
+    def size_bytes(self) -> int:
+        return len(self.offsets) * OFFSET_ENTRY_BYTES + len(self.times) * TIME_ENTRY_BYTES
 
 
 def _increasing(values: Sequence[int]) -> bool:

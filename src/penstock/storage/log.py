@@ -1,29 +1,44 @@
 """The log of one replica: a row of segments, the last of which is active.
 
 `Log` decides where batches go and what a reader gets. What may be appended is decided by
-`penstock.storage.incoming`; what a log holds after a crash by `penstock.storage.recovery`; which logs exist
-by `penstock.storage.logs`. A log is not thread-safe: whoever calls it holds `Log.lock`, which is also the
-lock of the partition.
+`penstock.storage.incoming` and `penstock.storage.producers`; what a log holds after a crash by
+`penstock.storage.recovery`; which logs exist by `penstock.storage.logs`. A log is not thread-safe: whoever
+calls it holds `Log.lock`, which is also the partition's.
 """
 
 from __future__ import annotations
 
+import errno
+import os
 import threading
-from bisect import bisect_right
 from random import Random
 from typing import NamedTuple
+from uuid import UUID
 
 from penstock.clock import Clock
 from penstock.protocol.errors import ErrorCode, KafkaError
-from penstock.records.batch import NO_TIMESTAMP, BatchHeader, assign, assign_log_append_time
-from penstock.records.record import decode_batch
+from penstock.records.batch import NO_TIMESTAMP, BatchHeader
 from penstock.settings.topic import TopicSettings
+from penstock.storage.directory import LogDirectory
 from penstock.storage.disk import Disk
+from penstock.storage.epochs import FILE_NAME as EPOCHS_FILE
+from penstock.storage.epochs import LeaderEpochs
+from penstock.storage.errors import Corruption
 from penstock.storage.incoming import LOG_APPEND_TIME, Origin, examine
-from penstock.storage.index import MAX_RELATIVE_OFFSET
-from penstock.storage.recovery import load_segments
-from penstock.storage.segment import RollLimits, Segment
+from penstock.storage.index import MAX_RELATIVE_OFFSET, OFFSET_ENTRY_BYTES, TIME_ENTRY_BYTES
+from penstock.storage.placing import Placed, place_from_leader, place_own
+from penstock.storage.producers import Producers
+from penstock.storage.recovery import Recovery, sweep
+from penstock.storage.retention import Bounds, count_expired
+from penstock.storage.segment import Place, RollLimits, Segment
+from penstock.storage.segments import Segments
 from penstock.storage.slice import FileSlice
+from penstock.storage.snapshots import Snapshots
+from penstock.storage.times import first_at, latest
+from penstock.storage.warm import WarmSegments
+
+PRODUCER_EXPIRATION_MS = 24 * 60 * 60 * 1000
+_NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 
 
 class Appended(NamedTuple):
@@ -38,34 +53,50 @@ class Appended(NamedTuple):
     """They had been appended before, at these offsets; nothing was written."""
 
 
+class Unflushed(NamedTuple):
+    """What a flush outside the lock has to do."""
+
+    segments: list[Segment]
+    upto: int
+    """The recovery point once they are synced."""
+    truncations: int
+
+
 class Log:
     """Offsets from `log_start_offset` to below `log_end_offset`. Invariant: the last segment is active."""
 
     def __init__(
         self,
-        disk: Disk,
-        path: str,
+        place: Place,
+        directory: LogDirectory,
         settings: TopicSettings,
         clock: Clock,
-        segments: list[Segment],
-        *,
         random: Random,
-        log_start_offset: int,
-        recovery_point: int,
+        segments: Segments,
+        epochs: LeaderEpochs,
+        producers: Producers,
     ) -> None:
-        self.path = path
-        self.settings = settings
         self.lock = threading.RLock()
-        self._disk = disk
+        self.path = place.path
+        self.directory = directory
+        self.settings = settings
+        self.topic_id: UUID | None = None
+        self.log_start_offset = segments.first.base_offset
+        self.log_end_offset = segments.active.next_offset()
+        # Set by whoever keeps the replicas; nothing at or above it is ever deleted by retention.
+        self.high_watermark = self.log_start_offset
+        # Everything below is durable.
+        self.recovery_point = self.log_end_offset
+        self.epochs = epochs
+        self._place = place
+        self._disk = place.disk
         self._clock = clock
         self._random = random
         self._segments = segments
-        self._base_offsets = [segment.base_offset for segment in segments]
-        self.log_end_offset = segments[-1].next_offset()
-        self.log_start_offset = max(log_start_offset, segments[0].base_offset)
-        # Everything below is durable.
-        self.recovery_point = min(recovery_point, self.log_end_offset)
-        self._names_unsynced = True
+        self._producers = producers
+        self._snapshots = Snapshots(place.disk, place.path)
+        self._truncations = 0
+        self._expired: list[Segment] = []
         self._limits = self._roll_limits()
 
     @classmethod
@@ -73,137 +104,177 @@ class Log:
         cls,
         disk: Disk,
         path: str,
-        settings: TopicSettings,
+        topic_settings: TopicSettings,
         clock: Clock,
         *,
         clean: bool,
         recovery_point: int = 0,
         log_start_offset: int = 0,
+        high_watermark: int = 0,
         random: Random | None = None,
+        directory: LogDirectory | None = None,
+        warm: WarmSegments | None = None,
+        producer_expiration_ms: int = PRODUCER_EXPIRATION_MS,
     ) -> Log:
         """The log in directory `path`, made when there is none.
 
-        Unless the last stop was `clean`, everything from `recovery_point` on is verified, and cut where it
-        is torn.
+        Unless the last stop was `clean`, everything from `recovery_point` on is verified, cut where it is
+        torn, and synced (KAFKA-10101).
         """
         disk.make_dir(path)
-        segments = load_segments(
-            disk,
-            path,
-            settings,
-            clock.now_ms(),
-            clean=clean,
-            recovery_point=recovery_point,
-            start=log_start_offset,
-        )
-        return cls(
-            disk,
-            path,
-            settings,
+        now_ms = clock.now_ms()
+        place = Place(disk, path, warm or WarmSegments())
+        epochs = LeaderEpochs.load(disk, os.path.join(path, EPOCHS_FILE))
+        recovery = Recovery(place, topic_settings, epochs, now_ms)
+        bases = sweep(disk, path)
+        loaded = recovery.load(bases) if clean else recovery.recover(bases, recovery_point)
+        if loaded and loaded[-1].next_offset() < log_start_offset:
+            # Records were deleted up to an offset that the disk never saw: the log begins anew there.
+            while loaded:
+                loaded.pop().delete()
+        if not loaded:
+            interval = topic_settings.index_interval_bytes
+            loaded.append(Segment.create(place, log_start_offset, interval, now_ms))
+        loaded[-1].unseal()
+        log = cls(
+            place,
+            directory or LogDirectory(os.path.dirname(path)),
+            topic_settings,
             clock,
-            segments,
-            random=random or Random(),
-            log_start_offset=log_start_offset,
-            recovery_point=recovery_point,
+            random or Random(),
+            Segments(loaded),
+            epochs,
+            Producers(producer_expiration_ms),
         )
+        log._restore(log_start_offset, high_watermark, now_ms)
+        return log
+
+    def _restore(self, log_start_offset: int, high_watermark: int, now_ms: int) -> None:
+        """Bring into line what stands beside the segments."""
+        self.log_start_offset = max(self.log_start_offset, log_start_offset)
+        self.high_watermark = max(self.log_start_offset, min(high_watermark, self.log_end_offset))
+        self.epochs.truncate_to(self.log_end_offset)
+        self.epochs.advance_start(self.log_start_offset)
+        self._snapshots.restore(self._producers, self._segments, self.log_end_offset, now_ms)
+        self._disk.sync_dir(self.path)
 
     @property
     def size_bytes(self) -> int:
-        return sum(segment.size for segment in self._segments)
+        return self._segments.size_bytes
 
     def reconfigure(self, settings: TopicSettings) -> None:
         """Go on under other settings."""
         self.settings = settings
         self._limits = self._roll_limits()
-        self._segments[-1].index_interval_bytes = settings.index_interval_bytes
+        self._segments.active.index_interval_bytes = settings.index_interval_bytes
 
     # Appending
 
     def append(self, batches: memoryview, *, leader_epoch: int, origin: Origin) -> Appended:
-        """Append whole batches; offsets and `leader_epoch` are written into them, but not if from a leader."""
+        """Append whole batches; offsets and `leader_epoch` are written into them, unless a leader did so."""
         now_ms = self._clock.now_ms()
         settings = self.settings
         examined = examine(batches, origin, settings, now_ms)
-        if origin == "replica":
-            return self._append_from_leader(batches, examined, now_ms)
-        if len(batches) > settings.segment_bytes:
-            message = f"{len(batches)} bytes of batches exceed segment.bytes {settings.segment_bytes}"
-            raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE, message)
-        append_time = now_ms if settings.message_timestamp_type == LOG_APPEND_TIME else NO_TIMESTAMP
-        first_offset = offset = self.log_end_offset
-        placed: list[BatchHeader] = []
-        for position, header in examined:
-            assign(batches, position, offset, leader_epoch)
-            if append_time >= 0:
-                assign_log_append_time(batches, position, header, append_time)
-                header = header._replace(max_timestamp=append_time)
-            placed.append(header._replace(base_offset=offset, leader_epoch=leader_epoch))
-            offset += header.records_count
-        self._write(batches, placed, now_ms)
-        return Appended(first_offset, offset - 1, append_time, self.log_start_offset, duplicate=False)
+        stamped = settings.message_timestamp_type == LOG_APPEND_TIME and origin != "replica"
+        if origin == "client" and examined[0][1].producer_id >= 0:
+            first_copy = self._producers.check(examined[0][1])
+            if first_copy is not None:
+                append_time = first_copy.timestamp if stamped else NO_TIMESTAMP
+                offsets = first_copy.base_offset, first_copy.last_offset
+                return Appended(*offsets, append_time, self.log_start_offset, duplicate=True)
+        try:
+            if origin == "replica":
+                return self._append_from_leader(batches, examined, now_ms)
+            if len(batches) > settings.segment_bytes:
+                message = f"{len(batches)} bytes of batches exceed segment.bytes {settings.segment_bytes}"
+                raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE, message)
+            base_offset = self.log_end_offset
+            append_time = now_ms if stamped else NO_TIMESTAMP
+            placed = place_own(
+                batches,
+                examined,
+                log_end_offset=base_offset,
+                leader_epoch=leader_epoch,
+                append_time_ms=append_time,
+            )
+            self._write(batches, placed, now_ms)
+        except OSError as error:
+            raise self._append_failed(error) from error
+        return Appended(
+            base_offset, self.log_end_offset - 1, append_time, self.log_start_offset, duplicate=False
+        )
 
     def _append_from_leader(
         self, batches: memoryview, examined: list[tuple[int, BatchHeader]], now_ms: int
     ) -> Appended:
-        first_offset = next_offset = self.log_end_offset
-        for position, header in examined:
-            if header.base_offset < next_offset or header.last_offset_delta < 0:
-                message = f"batch {header.base_offset} at byte {position} where the log is at {next_offset}"
-                raise KafkaError(ErrorCode.CORRUPT_MESSAGE, message)
-            next_offset = header.next_offset
-        if examined:
-            first_offset = examined[0][1].base_offset
+        placed = place_from_leader(examined, log_end_offset=self.log_end_offset)
+        base_offset = placed[0].base_offset if placed else self.log_end_offset
+        if placed:
             whole = batches[: examined[-1][0] + examined[-1][1].size_bytes]
-            if (
-                len(whole) <= self.settings.segment_bytes
-                and next_offset - first_offset <= MAX_RELATIVE_OFFSET
-            ):
-                self._write(whole, [header for _, header in examined], now_ms)
+            offsets = placed[-1].next_offset - base_offset
+            if len(whole) <= self.settings.segment_bytes and offsets <= MAX_RELATIVE_OFFSET:
+                self._write(whole, placed, now_ms)
             else:
                 # More than a segment may hold: the leader's settings differ, or the log has wide gaps.
-                for position, header in examined:
-                    self._write(batches[position : position + header.size_bytes], [header], now_ms)
-        return Appended(first_offset, next_offset - 1, NO_TIMESTAMP, self.log_start_offset, duplicate=False)
+                for (position, header), batch in zip(examined, placed, strict=True):
+                    self._write(batches[position : position + header.size_bytes], [batch], now_ms)
+        return Appended(
+            base_offset, self.log_end_offset - 1, NO_TIMESTAMP, self.log_start_offset, duplicate=False
+        )
 
-    def _write(self, data: memoryview, headers: list[BatchHeader], now_ms: int) -> None:
-        """Put batches with final offsets at the end: one write, into one segment."""
-        first, last = headers[0], headers[-1]
-        next_offset = last.base_offset + last.last_offset_delta + 1
-        latest = last.max_timestamp if first is last else max(header.max_timestamp for header in headers)
-        segment = self._segments[-1]
-        if segment.should_roll(len(data), next_offset - 1, latest, now_ms, self._limits):
-            segment = self.roll(first.base_offset)
-        position = segment.append(data, first.base_offset)
-        for header in headers:
+    def _write(self, data: memoryview, placed: list[Placed], now_ms: int) -> None:
+        """Put batches at the end: one write, into one segment, and every state that follows from it."""
+        if self.directory.failure is not None:
+            raise self.directory.failure
+        first_offset = placed[0].base_offset
+        next_offset = placed[-1].next_offset
+        max_timestamp = max([batch.max_timestamp for batch in placed])
+        segment = self._segments.active
+        if segment.should_roll(len(data), next_offset - 1, max_timestamp, now_ms, self._limits):
+            segment = self.roll(first_offset)
+        for _, base_offset, leader_epoch, _ in placed:
+            if leader_epoch != self.epochs.latest:
+                self._begin_epoch(leader_epoch, base_offset)
+        position = segment.append(data, first_offset)
+        for header, base_offset, _, max_timestamp in placed:
             size_bytes = header.size_bytes
-            segment.note(position, size_bytes, header.last_offset, header.max_timestamp)
+            segment.note(position, size_bytes, base_offset + header.last_offset_delta, max_timestamp)
             position += size_bytes
+            if header.producer_id >= 0:
+                self._producers.replay(header, base_offset, max_timestamp)
         self.log_end_offset = next_offset
         if next_offset - self.recovery_point >= self.settings.flush_messages:
             self.flush()
 
+    def _begin_epoch(self, leader_epoch: int, base_offset: int) -> None:
+        if leader_epoch < self.epochs.latest:
+            message = f"leader epoch {leader_epoch} after {self.epochs.latest}"
+            raise KafkaError(ErrorCode.FENCED_LEADER_EPOCH, message)
+        self.epochs.assign(leader_epoch, base_offset)
+
+    def _append_failed(self, error: OSError) -> Exception:
+        """A full disk is waited out; any other refusal of the disk takes the directory offline."""
+        if error.errno in _NO_SPACE:
+            message = f"no space is left in {self.directory.path}"
+            return KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, message)
+        return self.directory.fail(error)
+
     def roll(self, base_offset: int | None = None) -> Segment:
         """Seal the active segment and begin another at `base_offset`, or where the log ends."""
         base = self.log_end_offset if base_offset is None else base_offset
-        active = self._segments[-1]
+        active = self._segments.active
+        if active.base_offset == base:
+            return active
         if active.size:
             active.write_indexes()
+            self._snapshots.write(base, self._producers)
+        segment = Segment.create(self._place, base, self.settings.index_interval_bytes, self._clock.now_ms())
+        if active.size:
+            active.seal()
         else:
-            if active.base_offset == base:
-                return active
             # Nothing was ever written to it: it gives way rather than stay behind as an empty file.
-            active.delete()
-            del self._segments[-1], self._base_offsets[-1]
-        segment = Segment.create(
-            self._disk,
-            self.path,
-            base,
-            index_interval_bytes=self.settings.index_interval_bytes,
-            now_ms=self._clock.now_ms(),
-        )
-        self._names_unsynced = True
-        self._segments.append(segment)
-        self._base_offsets.append(base)
+            self._segments.pop_last().delete()
+        self._segments.add(segment)
         self._limits = self._roll_limits()
         return segment
 
@@ -211,7 +282,12 @@ class Log:
         settings = self.settings
         # Jitter keeps the partitions of a topic from rolling all at once.
         jitter = self._random.randrange(min(settings.segment_jitter_ms, settings.segment_ms) + 1)
-        return RollLimits(settings.segment_bytes, settings.segment_ms - jitter, settings.segment_index_bytes)
+        return RollLimits(
+            settings.segment_bytes,
+            settings.segment_ms - jitter,
+            settings.segment_index_bytes // OFFSET_ENTRY_BYTES,
+            settings.segment_index_bytes // TIME_ENTRY_BYTES - 1,
+        )
 
     # Reading
 
@@ -230,83 +306,186 @@ class Log:
         limit = end_offset if upto is None or upto > end_offset else upto
         if offset >= limit:
             return None
-        index, position, header = self._find(offset)
-        segment = self._segments[index]
-        end = segment.size
-        if limit < end_offset and (index + 1 == len(self._segments) or limit < self._base_offsets[index + 1]):
-            found = segment.find(limit)
-            end = found[0] if found else end
-        size = min(max_bytes, end - position)
-        if size < header.size_bytes:
-            if not at_least_one or end - position < header.size_bytes:
+        if self.directory.failure is not None:
+            raise self.directory.failure
+        try:
+            found = self._segments.find(offset)
+            if found is None:
                 return None
-            size = header.size_bytes
-        return FileSlice(segment.file, position, size)
+            segment, position, header = found
+            end = segment.size if limit == end_offset else self._end_position(segment, limit)
+            size = min(max_bytes, end - position)
+            if size < header.size_bytes:
+                if not at_least_one or end - position < header.size_bytes:
+                    return None
+                size = header.size_bytes
+            return FileSlice(segment.file, position, size)
+        except (OSError, Corruption) as error:
+            raise self.directory.fail(error) from error
 
-    def _find(self, offset: int) -> tuple[int, int, BatchHeader]:
-        """Segment index, position and header of the batch that holds `offset`, or the next; there is one."""
-        index = len(self._segments) - 1
-        if offset < self._base_offsets[-1]:
-            index = max(0, bisect_right(self._base_offsets, offset) - 1)
-        found = self._segments[index].find(offset)
-        while found is None:
-            # Compaction leaves gaps between the end of a segment and the base of the next.
-            index += 1
-            found = self._segments[index].find(offset)
-        return index, *found
+    def _end_position(self, segment: Segment, limit: int) -> int:
+        """Where the batches of `segment` that end below offset `limit` end."""
+        following = self._segments.base_after(segment)
+        if following is not None and following <= limit:
+            return segment.size
+        found = segment.find(limit)
+        return found[0] if found else segment.size
 
     def offset_for_time(self, timestamp: int) -> tuple[int, int] | None:
         """(timestamp, offset) of the first record at `timestamp` or later."""
-        for segment in self._segments:
-            if segment.max_timestamp >= timestamp and (found := segment.find_time(timestamp)):
-                position, header = found
-                for record in decode_batch(segment.file.read(position, header.size_bytes)):
-                    if record.timestamp_ms >= timestamp and record.offset >= self.log_start_offset:
-                        return record.timestamp_ms, record.offset
-        return None
+        try:
+            return first_at(self._segments, timestamp, self.log_start_offset)
+        except (OSError, Corruption) as error:
+            raise self.directory.fail(error) from error
 
     def max_timestamp(self) -> tuple[int, int] | None:
         """(timestamp, offset) of the record with the largest timestamp, the first of equals."""
-        latest = max(self._segments, key=lambda segment: segment.max_timestamp)
-        if latest.max_timestamp < 0:
-            return None
-        return self.offset_for_time(latest.max_timestamp)
+        try:
+            return latest(self._segments, self.log_start_offset)
+        except (OSError, Corruption) as error:
+            raise self.directory.fail(error) from error
 
-    # Ending
+    def epoch_end_offset(self, leader_epoch: int) -> tuple[int, int]:
+        """The largest known epoch up to `leader_epoch`, and the offset at which it ended."""
+        return self.epochs.end_offset(leader_epoch, self.log_end_offset)
+
+    # Flushing
+
+    def flush(self) -> None:
+        """Make everything up to `log_end_offset` durable."""
+        self.flushed(self.sync(self.unflushed()))
+
+    def unflushed(self, *, active: bool = True) -> Unflushed:
+        """What is not durable yet; without the active segment, what rolling has left behind."""
+        segments = self._segments.from_offset(self.recovery_point)
+        if not active:
+            segments = segments[:-1]
+        upto = self.log_end_offset if active else self._segments.active.base_offset
+        return Unflushed(segments, upto, self._truncations)
+
+    def sync(self, unflushed: Unflushed) -> Unflushed:
+        """Do the slow part of a flush. It touches nothing that appends change: it needs no lock."""
+        try:
+            for segment in unflushed.segments:
+                segment.sync()
+                self._snapshots.sync(segment.base_offset)
+            self._disk.sync_dir(self.path)
+        except FileNotFoundError as error:
+            # Cut or deleted by somebody who held the lock: then there is nothing to make durable.
+            if unflushed.truncations == self._truncations:
+                raise self.directory.fail(error) from error
+        except OSError as error:
+            raise self.directory.fail(error) from error
+        return unflushed
+
+    def flushed(self, unflushed: Unflushed) -> None:
+        """`unflushed` is durable now; says nothing when the log was cut in the meantime."""
+        if unflushed.truncations == self._truncations:
+            self.recovery_point = max(self.recovery_point, unflushed.upto)
+
+    # Cutting
 
     def truncate_to(self, offset: int) -> None:
         """Cut away every batch that ends at `offset` or later; nothing happens when the log ends before."""
         if offset >= self.log_end_offset:
             return
-        while len(self._segments) > 1 and self._base_offsets[-1] >= offset:
-            self._segments.pop().delete()
-            self._base_offsets.pop()
-        active = self._segments[-1]
-        active.truncate_to(offset)
-        self.log_end_offset = active.next_offset()
-        self.recovery_point = min(self.recovery_point, self.log_end_offset)
-        self.log_start_offset = min(self.log_start_offset, self.log_end_offset)
+        self._truncations += 1
+        try:
+            if offset <= self._segments.first.base_offset:
+                self._start_anew(offset)
+            else:
+                self._cut(offset)
+            self._after_cut()
+        except (OSError, Corruption) as error:
+            raise self.directory.fail(error) from error
 
-    def flush(self) -> None:
-        """Make everything up to `log_end_offset` durable."""
-        if self.recovery_point >= self.log_end_offset and not self._names_unsynced:
-            return
-        first = max(0, bisect_right(self._base_offsets, self.recovery_point) - 1)
-        for segment in self._segments[first:]:
-            segment.sync()
-        if self._names_unsynced:
-            self._disk.sync_dir(self.path)
-            self._names_unsynced = False
-        self.recovery_point = self.log_end_offset
+    def start_at(self, offset: int) -> None:
+        """Throw everything away and go on at `offset`, as a follower does whose leader's log begins later."""
+        self._truncations += 1
+        try:
+            self._start_anew(offset)
+            self.log_start_offset = offset
+            self._after_cut()
+        except (OSError, Corruption) as error:
+            raise self.directory.fail(error) from error
+
+    def _cut(self, offset: int) -> None:
+        while self._segments.active.base_offset >= offset:
+            self._segments.pop_last().delete()
+        active = self._segments.active
+        active.unseal()
+        active.truncate_to(offset)
+
+    def _start_anew(self, offset: int) -> None:
+        doomed = list(self._segments)
+        for segment in doomed:
+            segment.delete()
+        now_ms = self._clock.now_ms()
+        self._segments = Segments(
+            [Segment.create(self._place, offset, self.settings.index_interval_bytes, now_ms)]
+        )
+
+    def _after_cut(self) -> None:
+        self.log_end_offset = self._segments.active.next_offset()
+        self.log_start_offset = min(self.log_start_offset, self.log_end_offset)
+        self.high_watermark = min(self.high_watermark, self.log_end_offset)
+        self.recovery_point = min(self.recovery_point, self.log_end_offset)
+        self._limits = self._roll_limits()
+        self.epochs.truncate_to(self.log_end_offset)
+        self._snapshots.restore(self._producers, self._segments, self.log_end_offset, self._clock.now_ms())
+
+    # Retention
+
+    def delete_records_before(self, offset: int) -> None:
+        """Move `log_start_offset` up to `offset`; segments that end before it go with the next `expire`."""
+        if offset > self.high_watermark:
+            message = f"offset {offset} is above the high watermark {self.high_watermark}"
+            raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, message)
+        if offset > self.log_start_offset:
+            self.log_start_offset = offset
+            self.epochs.advance_start(offset)
+
+    def expire(self) -> int:
+        """Leave out segments that retention no longer keeps, for `remove_expired` to delete; how many?"""
+        now_ms = self._clock.now_ms()
+        self._producers.expire(now_ms)
+        bounds = Bounds(self.log_start_offset, self.high_watermark, self.log_end_offset)
+        count = count_expired(self._segments, self.settings, now_ms, bounds)
+        try:
+            if count == len(self._segments):
+                self.roll()
+            for _ in range(count):
+                self._expired.append(self._segments.pop_first())
+            if count:
+                self.delete_records_before(max(self.log_start_offset, self._segments.first.base_offset))
+        except OSError as error:
+            raise self.directory.fail(error) from error
+        return count
+
+    def remove_expired(self) -> None:
+        """Delete the files of expired segments, once a log start offset without them is durable."""
+        while self._expired:
+            segment = self._expired.pop(0)
+            segment.delete()
+            self._snapshots.remove(segment.base_offset)
+
+    # Ending
 
     def close(self) -> None:
-        """Leave everything as a clean start expects it: flushed, with indexes written."""
-        self._segments[-1].write_indexes()
-        self._names_unsynced = True
-        self.flush()
+        """Leave everything as a clean start expects it: flushed, with indexes and producer state written."""
+        try:
+            self.remove_expired()
+            self._segments.active.write_indexes()
+            self._segments.active.seal()
+            self._snapshots.write(self.log_end_offset, self._producers)
+            self._snapshots.sync(self.log_end_offset)
+            self.flush()
+        except OSError as error:
+            raise self.directory.fail(error) from error
 
     def delete(self) -> None:
         """Remove the log and its directory; slices already handed out stay readable."""
-        for segment in self._segments:
+        self._truncations += 1
+        for segment in [*self._expired, *self._segments]:
             segment.delete()
         self._disk.remove_tree(self.path)

@@ -1,99 +1,149 @@
 """Opening the segments of a log, and finding the last whole batch after an unclean stop.
 
-Below the recovery point everything was flushed and is taken as it stands; from it on every batch is
-verified. The first one that is torn, damaged or out of order ends the log, and whatever follows is cut away.
+Below the recovery point everything was flushed and is taken as it stands; the segment that holds it, and all
+after it, are verified batch by batch. The first one that is torn, damaged or out of order ends the log, and
+whatever follows is cut away. A bad batch below the recovery point is no torn write: it is `Corruption`.
 Called by `Log.open` only.
 """
 
 from __future__ import annotations
 
+import os
+from itertools import pairwise
+
 from penstock.records.batch import HEADER_SIZE, MAGIC, BatchHeader, CorruptBatch, check_crc, read_header
 from penstock.settings.topic import TopicSettings
-from penstock.storage.disk import Disk
+from penstock.storage.disk import Disk, File
+from penstock.storage.epochs import NO_EPOCH, LeaderEpochs
 from penstock.storage.errors import Corruption
 from penstock.storage.index import MAX_RELATIVE_OFFSET
-from penstock.storage.segment import LOG_SUFFIX, OFFSET_DIGITS, Segment
+from penstock.storage.segment import (
+    LOG_SUFFIX,
+    OFFSET_DIGITS,
+    OFFSET_INDEX_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    Place,
+    Segment,
+)
 
 CHUNK_BYTES = 1024 * 1024
+_LEFTOVER_SUFFIXES = (".tmp", ".deleted", ".cleaned")
 
 
-def load_segments(
-    disk: Disk,
-    path: str,
-    settings: TopicSettings,
-    now_ms: int,
-    *,
-    clean: bool,
-    recovery_point: int,
-    start: int,
-) -> list[Segment]:
-    """The segments in directory `path`, verified from `recovery_point` on unless `clean`; at least one."""
-    bases = [
-        int(name[:OFFSET_DIGITS])
-        for name in disk.list_dir(path)
-        if name.endswith(LOG_SUFFIX) and name[:OFFSET_DIGITS].isdigit()
-    ]
-    interval = settings.index_interval_bytes
-    segments: list[Segment] = []
-    torn = False
-    dense = "compact" not in settings.cleanup_policy
-    for index, base in enumerate(bases):
-        if torn:
-            Segment(disk, path, base, index_interval_bytes=interval, now_ms=now_ms).delete()
-        elif clean or (index + 1 < len(bases) and bases[index + 1] <= recovery_point):
-            segments.append(Segment.load(disk, path, base, index_interval_bytes=interval, now_ms=now_ms))
-        else:
-            segment = Segment(disk, path, base, index_interval_bytes=interval, now_ms=now_ms)
-            torn = not recover(segment, recovery_point, dense=dense)
+def sweep(disk: Disk, path: str) -> list[int]:
+    """Remove what an earlier process left half-done; return the base offsets of the segments, ascending."""
+    names = disk.list_dir(path)
+    logs = {
+        name[:OFFSET_DIGITS]
+        for name in names
+        if name.endswith(LOG_SUFFIX) and name[: -len(LOG_SUFFIX)].isdigit() and len(name) == OFFSET_DIGITS + 4
+    }
+    for name in names:
+        orphan = name.endswith((OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX)) and name[:OFFSET_DIGITS] not in logs
+        if orphan or name.endswith(_LEFTOVER_SUFFIXES):
+            disk.remove(os.path.join(path, name))
+    return sorted(map(int, logs))
+
+
+class Recovery:
+    """One opening of one log: its segments, and what is known of the order in which they were written."""
+
+    def __init__(self, place: Place, settings: TopicSettings, epochs: LeaderEpochs, now_ms: int) -> None:
+        self._place = place
+        self._interval = settings.index_interval_bytes
+        self._now_ms = now_ms
+        self._epochs = epochs
+        # Every epoch was durable before its first batch was written; without the file there is nothing to
+        # hold batches against.
+        self._epochs_known = epochs.latest != NO_EPOCH
+        # Only compaction leaves gaps between offsets.
+        self._dense = "compact" not in settings.cleanup_policy
+
+    def load(self, bases: list[int]) -> list[Segment]:
+        """All segments as a clean stop left them."""
+        return [Segment.load(self._place, base, self._interval, self._now_ms) for base in bases]
+
+    def recover(self, bases: list[int], recovery_point: int) -> list[Segment]:
+        """The segments after an unclean stop: verified from the recovery point on, cut where torn."""
+        trusted = [base for base, following in pairwise(bases) if following <= recovery_point]
+        segments = self.load(trusted)
+        expected: int | None = None
+        torn = False
+        for base in bases[len(trusted) :]:
+            segment = Segment(self._place, base, self._interval, self._now_ms)
+            if expected is not None and (base < expected or (self._dense and base != expected)):
+                torn = True
+            if torn:
+                # What is behind a tear was written after what is missing there: it cannot stay.
+                segment.delete()
+                continue
+            expected, whole = self._verify(segment, recovery_point)
+            torn = not whole
             segment.write_indexes()
+            segment.seal()
             segment.sync()
             segments.append(segment)
-    if not segments:
-        segments.append(Segment.create(disk, path, start, index_interval_bytes=interval, now_ms=now_ms))
-    return segments
+        return segments
+
+    def _verify(self, segment: Segment, recovery_point: int) -> tuple[int, bool]:
+        """Verify every batch and rebuild the indexes: the next offset, and whether nothing had to be cut."""
+        file = segment.file
+        segment.begin_rebuild()
+        next_offset = segment.base_offset
+        position = 0
+        batches = _Batches(file)
+        while position < file.size:
+            try:
+                header = batches.read(position)
+                self._check_place(header, segment.base_offset, next_offset)
+            except CorruptBatch as error:
+                if next_offset < recovery_point:
+                    raise Corruption(segment.path, position, str(error)) from error
+                file.truncate(position)
+                segment.size = position
+                return next_offset, False
+            segment.note(position, header.size_bytes, header.last_offset, header.max_timestamp)
+            if not self._epochs_known:
+                self._epochs.assign(header.leader_epoch, header.base_offset)
+            next_offset = header.next_offset
+            position += header.size_bytes
+        segment.size = position
+        return next_offset, True
+
+    def _check_place(self, header: BatchHeader, base_offset: int, next_offset: int) -> None:
+        """What the CRC does not cover: magic, offsets and leader epoch."""
+        if header.magic != MAGIC:
+            raise CorruptBatch(f"magic {header.magic} is not {MAGIC}")
+        if header.base_offset < next_offset or (self._dense and header.base_offset != next_offset):
+            raise CorruptBatch(f"offset {header.base_offset} where {next_offset} was expected")
+        if header.last_offset_delta < 0 or header.last_offset - base_offset > MAX_RELATIVE_OFFSET:
+            raise CorruptBatch(f"last offset delta {header.last_offset_delta} is impossible")
+        epoch = self._epochs.epoch_of(header.base_offset) if self._epochs_known else self._epochs.latest
+        if epoch != NO_EPOCH and (
+            header.leader_epoch < epoch or (self._epochs_known and header.leader_epoch != epoch)
+        ):
+            raise CorruptBatch(f"leader epoch {header.leader_epoch} where {epoch} was expected")
 
 
-def recover(segment: Segment, recovery_point: int, *, dense: bool) -> bool:
-    """Verify every batch and rebuild the indexes; False when the segment had to be cut at a bad batch.
+class _Batches:
+    """Whole batches with sound CRCs, read from a file in large chunks."""
 
-    `dense` says that offsets have no gaps: only compaction makes them.
-    """
-    file = segment.file
-    segment.begin_rebuild()
-    position, next_offset = 0, segment.base_offset
-    chunk, chunk_position = b"", 0
-    while position < file.size:
-        try:
-            if position + HEADER_SIZE > chunk_position + len(chunk):
-                chunk, chunk_position = file.read(position, CHUNK_BYTES), position
-            header = read_header(chunk, position - chunk_position)
-            if position + header.size_bytes > file.size:
-                raise CorruptBatch("the file ends inside the batch")
-            if position + header.size_bytes > chunk_position + len(chunk):
-                chunk = file.read(position, max(CHUNK_BYTES, header.size_bytes))
-                chunk_position = position
-            check_crc(chunk, position - chunk_position, header)
-            _check_place(header, segment.base_offset, next_offset, dense=dense)
-        except CorruptBatch as error:
-            if next_offset < recovery_point:
-                # It had been flushed: this is no torn write, and cutting it away would lose what was
-                # promised.
-                raise Corruption(segment.path, position, str(error)) from error
-            file.truncate(position)
-            segment.size = position
-            return False
-        segment.note(position, header.size_bytes, header.last_offset, header.max_timestamp)
-        next_offset = header.next_offset
-        position += header.size_bytes
-    segment.size = position
-    return True
+    def __init__(self, file: File) -> None:
+        self._file = file
+        self._chunk = b""
+        self._chunk_position = 0
 
+    def read(self, position: int) -> BatchHeader:
+        """The header of the batch at `position`; CorruptBatch unless the batch is whole."""
+        self._need(position, HEADER_SIZE)
+        header = read_header(self._chunk, position - self._chunk_position)
+        if position + header.size_bytes > self._file.size:
+            raise CorruptBatch("the file ends inside the batch")
+        self._need(position, header.size_bytes)
+        check_crc(self._chunk, position - self._chunk_position, header)
+        return header
 
-def _check_place(header: BatchHeader, base_offset: int, next_offset: int, *, dense: bool) -> None:
-    """What the CRC does not cover: magic and offsets."""
-    if header.magic != MAGIC:
-        raise CorruptBatch(f"magic {header.magic} is not {MAGIC}")
-    if header.base_offset < next_offset or (dense and header.base_offset != next_offset):
-        raise CorruptBatch(f"offset {header.base_offset} where {next_offset} was expected")
-    if header.last_offset_delta < 0 or header.last_offset - base_offset > MAX_RELATIVE_OFFSET:
-        raise CorruptBatch(f"last offset delta {header.last_offset_delta} is impossible")
+    def _need(self, position: int, size: int) -> None:
+        if position + size > self._chunk_position + len(self._chunk):
+            self._chunk = self._file.read(position, max(CHUNK_BYTES, size))
+            self._chunk_position = position

@@ -1,13 +1,15 @@
 """A segment: one file of batches with its offset index and its time index.
 
-The active segment keeps its indexes in memory and writes them when it is sealed (rolled or closed cleanly);
-after an unclean stop they are rebuilt. A sealed segment opens its file and loads its indexes when first
-needed. The log decides when to roll and what to append; recovery decides what survives a crash.
+The active segment of a log keeps its indexes in memory and writes them when it is sealed (rolled, or closed
+cleanly); after an unclean stop they are rebuilt. A sealed segment opens its file and loads its indexes when
+they are needed, and lets go of them when others need them more (`penstock.storage.warm`). The log decides
+when to roll and what to append; recovery decides what survives a crash.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from penstock.records.batch import NO_TIMESTAMP, BatchHeader
@@ -16,16 +18,35 @@ from penstock.storage.index import (
     MAX_RELATIVE_OFFSET,
     OFFSET_ENTRY_BYTES,
     TIME_ENTRY_BYTES,
+    Indexes,
     OffsetIndex,
     TimeIndex,
 )
 from penstock.storage.scan import scan_headers
+from penstock.storage.warm import WarmSegments
 
 LOG_SUFFIX = ".log"
 OFFSET_INDEX_SUFFIX = ".index"
 TIME_INDEX_SUFFIX = ".timeindex"
 OFFSET_DIGITS = 20
 _NOWHERE = 2**63 - 1
+
+
+class Place(NamedTuple):
+    """Where the segments of one log live."""
+
+    disk: Disk
+    path: str
+    warm: WarmSegments
+
+
+class RollLimits(NamedTuple):
+    """When a segment is full: from the topic's settings, less this segment's share of jitter."""
+
+    segment_bytes: int
+    segment_ms: int
+    offset_entries: int
+    time_entries: int
 
 
 def file_name(base_offset: int, suffix: str) -> str:
@@ -39,62 +60,56 @@ class Segment:
         "_bytes_since_index",
         "_disk",
         "_file",
-        "_offset_index",
+        "_indexes",
+        "_place",
         "_rolling_timestamp",
         "_tail_offset",
         "_tail_position",
-        "_time_index",
         "base_offset",
         "created_ms",
-        "directory",
         "index_interval_bytes",
         "max_timestamp",
         "offset_of_max_timestamp",
         "path",
+        "sealed",
         "size",
     )
 
-    def __init__(
-        self, disk: Disk, directory: str, base_offset: int, *, index_interval_bytes: int, now_ms: int
-    ) -> None:
-        self._disk = disk
-        self.directory = directory
+    def __init__(self, place: Place, base_offset: int, index_interval_bytes: int, now_ms: int) -> None:
+        self._place = place
+        self._disk = place.disk
         self.base_offset = base_offset
-        self.path = os.path.join(directory, file_name(base_offset, LOG_SUFFIX))
+        self.path = self._sibling(LOG_SUFFIX)
         self.index_interval_bytes = index_interval_bytes
-        # When this object was made; segments without timestamps roll by it, as Kafka's do.
+        # When this object was made; batches without timestamps roll and expire by it.
         self.created_ms = now_ms
         self.size = 0
         self.max_timestamp = NO_TIMESTAMP
         self.offset_of_max_timestamp = base_offset
-        # The timestamp of the first batch, from which `segment.ms` counts; None until it is known.
+        # The timestamp of the first batch, from which `segment.ms` counts; None until somebody asks.
         self._rolling_timestamp: int | None = None
         self._bytes_since_index = 0
-        # The batch appended last: consumers at the tail ask for it most of all.
+        # The batches appended last: consumers at the tail ask for them most of all.
         self._tail_offset = _NOWHERE
         self._tail_position = 0
+        # A sealed segment is not appended to, and its indexes are on disk.
+        self.sealed = True
         self._file: File | None = None
-        self._offset_index: OffsetIndex | None = None
-        self._time_index: TimeIndex | None = None
+        self._indexes: Indexes | None = None
 
     @classmethod
-    def create(
-        cls, disk: Disk, directory: str, base_offset: int, *, index_interval_bytes: int, now_ms: int
-    ) -> Segment:
+    def create(cls, place: Place, base_offset: int, index_interval_bytes: int, now_ms: int) -> Segment:
         """A new, empty segment, ready to be appended to."""
-        segment = cls(disk, directory, base_offset, index_interval_bytes=index_interval_bytes, now_ms=now_ms)
-        segment._file = disk.create(segment.path)
-        segment._offset_index = OffsetIndex(base_offset)
-        segment._time_index = TimeIndex(base_offset)
+        segment = cls(place, base_offset, index_interval_bytes, now_ms)
+        segment._file = place.disk.create(segment.path)
+        segment.begin_rebuild()
         return segment
 
     @classmethod
-    def load(
-        cls, disk: Disk, directory: str, base_offset: int, *, index_interval_bytes: int, now_ms: int
-    ) -> Segment:
-        """A segment that is on disk. Missing or cut indexes are rebuilt, the others loaded when needed."""
-        segment = cls(disk, directory, base_offset, index_interval_bytes=index_interval_bytes, now_ms=now_ms)
-        segment.size = disk.size(segment.path)
+    def load(cls, place: Place, base_offset: int, index_interval_bytes: int, now_ms: int) -> Segment:
+        """A sealed segment on disk. Missing or cut indexes are rebuilt, the others loaded when needed."""
+        segment = cls(place, base_offset, index_interval_bytes, now_ms)
+        segment.size = place.disk.size(segment.path)
         if not segment._load_max_timestamp():
             segment.rebuild_indexes()
         return segment
@@ -103,116 +118,121 @@ class Segment:
 
     @property
     def file(self) -> File:
-        """The log file, opened when first asked for."""
+        """The log file, opened when it is asked for."""
         file = self._file
         if file is None:
             file = self._file = self._disk.open(self.path)
+        if self.sealed:
+            self._place.warm.touch(self, self._indexes.size_bytes if self._indexes else 0)
         return file
 
     @property
-    def offset_index(self) -> OffsetIndex:
-        index = self._offset_index
-        if index is None:
-            self._load_indexes()
-            index = self._offset_index
-            assert index is not None
-        return index
+    def indexes(self) -> Indexes:
+        """Both indexes, loaded when they are asked for."""
+        indexes = self._indexes
+        if indexes is None:
+            indexes = self._indexes = self._load_indexes()
+            self._place.warm.touch(self, indexes.size_bytes)
+        return indexes
 
-    @property
-    def time_index(self) -> TimeIndex:
-        index = self._time_index
-        if index is None:
-            self._load_indexes()
-            index = self._time_index
-            assert index is not None
-        return index
+    def cool(self) -> None:
+        """Let go of file and indexes; they are opened and loaded again when they are asked for."""
+        self._file = None
+        self._indexes = None
 
     def _sibling(self, suffix: str) -> str:
-        return os.path.join(self.directory, file_name(self.base_offset, suffix))
+        return os.path.join(self._place.path, file_name(self.base_offset, suffix))
 
     def _load_max_timestamp(self) -> bool:
         """Read the last entry of the time index only; False when an index is missing or cut."""
         offset_path, time_path = self._sibling(OFFSET_INDEX_SUFFIX), self._sibling(TIME_INDEX_SUFFIX)
-        if not (self._disk.exists(offset_path) and self._disk.exists(time_path)):
-            return False
-        time_bytes = self._disk.size(time_path)
-        if self._disk.size(offset_path) % OFFSET_ENTRY_BYTES or time_bytes % TIME_ENTRY_BYTES:
-            return False
-        if time_bytes:
-            file = self._disk.open(time_path)
-            try:
-                data = file.read(time_bytes - TIME_ENTRY_BYTES, TIME_ENTRY_BYTES)
-                last = TimeIndex.from_bytes(self.base_offset, data).last_entry()
-            except ValueError:
+        try:
+            time_bytes = self._disk.size(time_path)
+            if self._disk.size(offset_path) % OFFSET_ENTRY_BYTES or time_bytes % TIME_ENTRY_BYTES:
                 return False
-            finally:
-                file.close()
-            assert last is not None
-            self.max_timestamp, self.offset_of_max_timestamp = last
+            if time_bytes:
+                data = self._disk.open(time_path).read(time_bytes - TIME_ENTRY_BYTES, TIME_ENTRY_BYTES)
+                last = TimeIndex.from_bytes(self.base_offset, data).last_entry()
+                assert last is not None
+                self.max_timestamp, self.offset_of_max_timestamp = last
+        except (FileNotFoundError, ValueError):
+            return False
         return True
 
-    def _load_indexes(self) -> None:
+    def _load_indexes(self) -> Indexes:
         try:
             offsets = self._disk.read_bytes(self._sibling(OFFSET_INDEX_SUFFIX))
             times = self._disk.read_bytes(self._sibling(TIME_INDEX_SUFFIX))
-            self._offset_index = OffsetIndex.from_bytes(self.base_offset, offsets, self.size)
-            self._time_index = TimeIndex.from_bytes(self.base_offset, times)
+            return Indexes(
+                OffsetIndex.from_bytes(self.base_offset, offsets, self.size),
+                TimeIndex.from_bytes(self.base_offset, times),
+            )
         except (FileNotFoundError, ValueError):
-            self.rebuild_indexes()
+            return self.rebuild_indexes()
 
-    def rebuild_indexes(self) -> None:
-        """Make both indexes anew from the batches of the log, and write them."""
-        self.begin_rebuild()
+    def rebuild_indexes(self) -> Indexes:
+        """Make both indexes of a sealed segment anew from the batches of the log, and write them."""
+        indexes = self.begin_rebuild()
         for position, header in scan_headers(self.file, self.path, 0, self.size):
             self.note(position, header.size_bytes, header.last_offset, header.max_timestamp)
         self.write_indexes()
+        self.seal()
+        return indexes
 
-    def begin_rebuild(self) -> None:
-        """Forget what the indexes say; `note` every batch afterwards."""
-        self._offset_index = OffsetIndex(self.base_offset)
-        self._time_index = TimeIndex(self.base_offset)
+    def begin_rebuild(self) -> Indexes:
+        """Forget what the indexes say and unseal; `note` every batch afterwards."""
+        self._place.warm.forget(self)
+        self.sealed = False
+        indexes = self._indexes = Indexes(OffsetIndex(self.base_offset), TimeIndex(self.base_offset))
         self.max_timestamp = NO_TIMESTAMP
         self.offset_of_max_timestamp = self.base_offset
         self._rolling_timestamp = None
         self._bytes_since_index = 0
+        return indexes
 
     def write_indexes(self) -> None:
         """Write both indexes, with the largest timestamp as the time index's last entry."""
-        self.time_index.append_if_later(self.max_timestamp, self.offset_of_max_timestamp)
+        offsets, times = self.indexes
+        times.append_if_later(self.max_timestamp, self.offset_of_max_timestamp)
         for suffix, data in (
-            (OFFSET_INDEX_SUFFIX, self.offset_index.to_bytes()),
-            (TIME_INDEX_SUFFIX, self.time_index.to_bytes()),
+            (OFFSET_INDEX_SUFFIX, offsets.to_bytes()),
+            (TIME_INDEX_SUFFIX, times.to_bytes()),
         ):
-            file = self._disk.create(self._sibling(suffix))
-            try:
-                file.append(data)
-            finally:
-                file.close()
+            self._disk.create(self._sibling(suffix)).append(data)
+
+    def seal(self) -> None:
+        """The indexes are written and appends have ended."""
+        self.sealed = True
+        self._place.warm.touch(self, self.indexes.size_bytes)
+
+    def unseal(self) -> None:
+        """Become active: indexes stay in memory from here on."""
+        indexes = self.indexes
+        self._place.warm.forget(self)
+        self._indexes = indexes
+        self.sealed = False
 
     # Appending
 
     def should_roll(
         self, size_bytes: int, last_offset: int, max_timestamp: int, now_ms: int, limits: RollLimits
     ) -> bool:
-        """Whether these batches belong into the next segment, by Kafka's rules."""
-        if self.size > limits.segment_bytes - size_bytes:
-            return self.size > 0
+        """Whether batches of this size and end belong into the next segment, by Kafka's rules."""
         if last_offset - self.base_offset > MAX_RELATIVE_OFFSET:
             return True
         if not self.size:
             return False
-        if self._waited_ms(max_timestamp, now_ms) > limits.segment_ms:
-            return True
-        return (
-            len(self.offset_index) >= limits.index_bytes // OFFSET_ENTRY_BYTES
-            or len(self.time_index) >= limits.index_bytes // TIME_ENTRY_BYTES - 1
-        )
-
-    def _waited_ms(self, max_timestamp: int, now_ms: int) -> int:
         first = self._rolling_timestamp
         if first is None:
             first = self._rolling_timestamp = self._first_timestamp()
-        return max_timestamp - first if first >= 0 else now_ms - self.created_ms
+        waited_ms = max_timestamp - first if first >= 0 else now_ms - self.created_ms
+        offsets, times = self.indexes
+        return (
+            self.size > limits.segment_bytes - size_bytes
+            or waited_ms > limits.segment_ms
+            or len(offsets) >= limits.offset_entries
+            or len(times) >= limits.time_entries
+        )
 
     def _first_timestamp(self) -> int:
         for _, header in scan_headers(self.file, self.path, 0, self.size):
@@ -229,14 +249,13 @@ class Segment:
 
     def note(self, position: int, size_bytes: int, last_offset: int, max_timestamp: int) -> None:
         """Account for a batch at the end: its timestamp, and an index entry where one is due."""
-        if self._rolling_timestamp is None:
-            self._rolling_timestamp = max_timestamp
         if max_timestamp > self.max_timestamp:
             self.max_timestamp = max_timestamp
             self.offset_of_max_timestamp = last_offset
         if self._bytes_since_index > self.index_interval_bytes:
-            self.offset_index.append(last_offset, position)
-            self.time_index.append_if_later(self.max_timestamp, self.offset_of_max_timestamp)
+            offsets, times = self.indexes
+            offsets.append(last_offset, position)
+            times.append_if_later(self.max_timestamp, self.offset_of_max_timestamp)
             self._bytes_since_index = 0
         self._bytes_since_index += size_bytes
 
@@ -244,24 +263,27 @@ class Segment:
 
     def find(self, offset: int) -> tuple[int, BatchHeader] | None:
         """The first batch that ends at `offset` or later, with its position; None when there is none."""
-        start = self._tail_position if offset >= self._tail_offset else self.offset_index.position_for(offset)
+        if offset >= self._tail_offset:
+            start = self._tail_position
+        else:
+            start = self.indexes.offsets.position_for(offset)
         for position, header in scan_headers(self.file, self.path, start, self.size):
             if header.base_offset + header.last_offset_delta >= offset:
                 return position, header
         return None
 
-    def find_time(self, timestamp: int) -> tuple[int, BatchHeader] | None:
-        """The first batch with a record at `timestamp` or later, with its position."""
-        start = self.offset_index.position_for(self.time_index.offset_for(timestamp))
+    def batches_at(self, timestamp: int) -> Iterator[tuple[int, BatchHeader]]:
+        """Every batch with a record at `timestamp` or later, with its position."""
+        offsets, times = self.indexes
+        start = offsets.position_for(times.offset_for(timestamp))
         for position, header in scan_headers(self.file, self.path, start, self.size):
             if header.max_timestamp >= timestamp:
-                return position, header
-        return None
+                yield position, header
 
     def next_offset(self) -> int:
         """The offset after the last batch; the base offset when there is none."""
         offset = self.base_offset
-        start = self.offset_index.last_position()
+        start = self.indexes.offsets.last_position()
         for _, header in scan_headers(self.file, self.path, start, self.size):
             offset = header.next_offset
         return offset
@@ -269,7 +291,7 @@ class Segment:
     # Ending
 
     def truncate_to(self, offset: int) -> None:
-        """Cut away every batch that ends at `offset` or later."""
+        """Cut away every batch that ends at `offset` or later. The segment is active."""
         found = self.find(offset)
         if found is None:
             return
@@ -277,37 +299,33 @@ class Segment:
         self.file.truncate(size)
         self.size = size
         self._tail_offset = _NOWHERE
-        self.offset_index.truncate_to(size)
-        self.time_index.truncate_to(offset)
-        self._restore_after_cut()
+        offsets, times = self.indexes
+        offsets.truncate_to(size)
+        times.truncate_to(offset)
+        self._restore_after_cut(offsets.last_position(), times.last_entry())
 
-    def _restore_after_cut(self) -> None:
-        last = self.time_index.last_entry()
+    def _restore_after_cut(self, indexed_position: int, last: tuple[int, int] | None) -> None:
         self.max_timestamp, self.offset_of_max_timestamp = last or (NO_TIMESTAMP, self.base_offset)
         # The time index knows everything up to the last indexed batch; what came after it is read again.
-        start = self.offset_index.last_position()
-        for _, header in scan_headers(self.file, self.path, start, self.size):
+        for _, header in scan_headers(self.file, self.path, indexed_position, self.size):
             if header.max_timestamp > self.max_timestamp:
                 self.max_timestamp = header.max_timestamp
                 self.offset_of_max_timestamp = header.last_offset
-        self._bytes_since_index = self.size - start
+        self._bytes_since_index = self.size - indexed_position
         if not self.size:
             self._rolling_timestamp = None
 
     def sync(self) -> None:
-        """Make the batches durable."""
+        """Make the batches durable, and the indexes of a sealed segment."""
         self.file.sync()
+        if self.sealed:
+            for suffix in (OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX):
+                self._disk.open(self._sibling(suffix)).sync()
 
     def delete(self) -> None:
         """Remove the files; slices already handed out stay readable."""
+        self._place.warm.forget(self)
+        # The log goes first: an index without a log is swept away at the next start.
         for suffix in (LOG_SUFFIX, OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX):
             self._disk.remove(self._sibling(suffix))
-        self._file = None
-
-
-class RollLimits(NamedTuple):
-    """When a segment is full: from the topic's settings, and this segment's share of jitter."""
-
-    segment_bytes: int
-    segment_ms: int
-    index_bytes: int
+        self.cool()

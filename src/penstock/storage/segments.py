@@ -1,0 +1,82 @@
+"""The row of segments of one log, oldest first, the last one active. Finds which of them holds an offset.
+
+Used by `Log` alone, under its lock. It opens and deletes nothing by itself.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+
+from penstock.records.batch import BatchHeader
+from penstock.storage.scan import scan_headers
+from penstock.storage.segment import Segment
+
+
+class Segments:
+    """Never empty. Invariant: base offsets increase strictly."""
+
+    def __init__(self, segments: list[Segment]) -> None:
+        assert segments
+        self._segments = segments
+        self._bases = [segment.base_offset for segment in segments]
+
+    def __len__(self) -> int:
+        return len(self._segments)
+
+    def __iter__(self) -> Iterator[Segment]:
+        return iter(self._segments)
+
+    @property
+    def active(self) -> Segment:
+        return self._segments[-1]
+
+    @property
+    def first(self) -> Segment:
+        return self._segments[0]
+
+    @property
+    def size_bytes(self) -> int:
+        return sum(segment.size for segment in self._segments)
+
+    def add(self, segment: Segment) -> None:
+        """`segment` follows all the others and is active from now on."""
+        self._segments.append(segment)
+        self._bases.append(segment.base_offset)
+
+    def pop_last(self) -> Segment:
+        self._bases.pop()
+        return self._segments.pop()
+
+    def pop_first(self) -> Segment:
+        self._bases.pop(0)
+        return self._segments.pop(0)
+
+    def from_offset(self, offset: int) -> list[Segment]:
+        """The segment that holds `offset`, and those after it."""
+        return self._segments[max(0, bisect_right(self._bases, offset) - 1) :]
+
+    def base_after(self, segment: Segment) -> int | None:
+        """The base offset of the segment after this one; None for the active one."""
+        following = bisect_right(self._bases, segment.base_offset)
+        return self._bases[following] if following < len(self._bases) else None
+
+    def find(self, offset: int) -> tuple[Segment, int, BatchHeader] | None:
+        """The batch that holds `offset`, or the next one: its segment, position and header."""
+        if offset >= self._bases[-1]:
+            candidates = self._segments[-1:]
+        else:
+            candidates = self.from_offset(offset)
+        # Compaction may leave nothing between an offset and the base of the next segment: then look there.
+        for segment in candidates:
+            if found := segment.find(offset):
+                return segment, *found
+        return None
+
+    def scan(self, offset: int) -> Iterator[BatchHeader]:
+        """The headers of all batches from `offset` on."""
+        for segment in self.from_offset(offset):
+            found = segment.find(offset)
+            start = found[0] if found else segment.size
+            for _, header in scan_headers(segment.file, segment.path, start, segment.size):
+                yield header

@@ -1,0 +1,68 @@
+"""The snapshot files of a log's producer state, and the state made from them after a start or a truncation.
+
+`<offset>.snapshot` holds what was known before that offset was written. One is written at each roll and at a
+clean close; it is deleted with its segment. Snapshots carry a CRC: a torn one is thrown away and an older
+one taken.
+"""
+
+from __future__ import annotations
+
+import os
+
+from penstock.storage.disk import Disk
+from penstock.storage.producers import SNAPSHOT_SUFFIX, Producers
+from penstock.storage.segment import OFFSET_DIGITS, file_name
+from penstock.storage.segments import Segments
+
+
+class Snapshots:
+    """The snapshot files in one log's directory."""
+
+    def __init__(self, disk: Disk, path: str) -> None:
+        self._disk = disk
+        self._path = path
+
+    def _file(self, offset: int) -> str:
+        return os.path.join(self._path, file_name(offset, SNAPSHOT_SUFFIX))
+
+    def offsets(self) -> list[int]:
+        """The offsets of the snapshots that exist, ascending."""
+        return [
+            int(name[:OFFSET_DIGITS])
+            for name in self._disk.list_dir(self._path)
+            if name.endswith(SNAPSHOT_SUFFIX) and name[: -len(SNAPSHOT_SUFFIX)].isdigit()
+        ]
+
+    def write(self, offset: int, producers: Producers) -> None:
+        """Write what is known before `offset`; `sync` makes it durable."""
+        self._disk.create(self._file(offset)).append(producers.to_bytes())
+
+    def sync(self, offset: int) -> None:
+        """Make the snapshot durable, if there is one."""
+        if self._disk.exists(self._file(offset)):
+            self._disk.open(self._file(offset)).sync()
+
+    def remove(self, offset: int) -> None:
+        self._disk.remove(self._file(offset))
+
+    def restore(self, producers: Producers, segments: Segments, log_end_offset: int, now_ms: int) -> None:
+        """Make `producers` what the log says: the latest sound snapshot, and every batch after it."""
+        producers.clear()
+        start = segments.first.base_offset
+        for offset in reversed(self.offsets()):
+            if offset > log_end_offset or not self._load(offset, producers, now_ms):
+                self.remove(offset)
+            else:
+                start = max(start, offset)
+                break
+        for header in segments.scan(start):
+            if header.producer_id >= 0 and header.base_offset >= start:
+                producers.replay(header, header.base_offset, header.max_timestamp)
+        producers.expire(now_ms)
+
+    def _load(self, offset: int, producers: Producers, now_ms: int) -> bool:
+        try:
+            producers.load(self._disk.read_bytes(self._file(offset)), now_ms)
+        except ValueError:
+            return False
+        return True
