@@ -1,7 +1,7 @@
 """Stock-market statistics: five-second windows every second, per symbol, by Spark, from topic to topic.
 
 A generator writes trades to the topic `trades`, keyed by symbol. A Spark query reads them and, for each
-window, writes minimum ask, number of trades and average ask to the topic `trade-statistics`, once it is complete:
+window, writes minimum ask, number of trades and average ask to the topic `trade-statistics`, once it is over:
 
     trades            AAPL  {"symbol": "AAPL", "ask": 191.24, "size": 300, "time": "2026-01-05T14:30:00.123Z"}
     trade-statistics  AAPL  {"symbol": "AAPL", "window_start": "2026-01-05T14:29:56Z",
@@ -28,10 +28,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from confluent_kafka import KafkaException, Producer
-from penstock.spark import session
 
 from penstock.client.admin import Admin
 from penstock.client.errors import ClientError, TopicExists
+from penstock.spark import session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -51,7 +51,14 @@ class Trades(threading.Thread):
 
     def __init__(self, bootstrap_servers: str, rate: float, seed: int | None) -> None:
         super().__init__(name="trades", daemon=True)
-        self._producer = Producer({"bootstrap.servers": bootstrap_servers, "linger.ms": 20, "acks": "all"})
+        self._producer = Producer(
+            {
+                "bootstrap.servers": bootstrap_servers,
+                "enable.idempotence": True,
+                "partitioner": "murmur2_random",
+                "linger.ms": 20,
+            }
+        )
         self._rate = rate
         self._random = random.Random(seed)
         self._prices = dict(PRICES)

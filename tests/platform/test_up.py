@@ -1,0 +1,111 @@
+"""`penstock up` as people start it: real broker, real console, a script; Ctrl-C; starting again."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from penstock.client.admin import Admin
+
+pytestmark = pytest.mark.timeout(110)
+
+DEADLINE_S = 60
+SCRIPT = """
+import argparse, signal, sys
+from penstock.client.admin import Admin
+from penstock.client.errors import TopicExists
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--bootstrap-servers")
+parser.add_argument("--data")
+options = parser.parse_args()
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+try:
+    Admin(options.bootstrap_servers).create_topic("made-by-script")
+except TopicExists:
+    print("goes on")
+print("ready", options.data, flush=True)
+while True:
+    signal.pause()
+"""
+
+
+def _up(*arguments: str) -> subprocess.Popen[str]:
+    """In a process group of its own, as a shell would start it, so that the test can press Ctrl-C."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "penstock", "up", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        process_group=0,
+    )
+
+
+def _lines(process: subprocess.Popen[str], count: int) -> list[str]:
+    assert process.stdout is not None
+    return [process.stdout.readline().rstrip("\n") for _ in range(count)]
+
+
+def test_the_platform_comes_up_serves_stops_in_order_and_goes_on(tmp_path: Path) -> None:
+    script = tmp_path / "maker.py"
+    script.write_text(SCRIPT)
+    data = tmp_path / "data"
+    arguments = ("--data", str(data), "--listen", "127.0.0.1:0", "--console-listen", "127.0.0.1:0")
+    for attempt in range(2):
+        process = _up(*arguments, "--run", str(script))
+        try:
+            broker, console, maker = _lines(process, 3)
+            assert broker.startswith("broker is [UP] 127.0.0.1:")
+            assert console.startswith("console is [UP] http://127.0.0.1:")
+            assert maker == f"maker is [UP] {data / 'maker'}"
+            with urllib.request.urlopen(console.split()[-1], timeout=DEADLINE_S) as page:
+                assert page.status == 200
+            topics = [topic.name for topic in Admin(broker.split()[-1]).topics() if not topic.internal]
+            assert topics == ["made-by-script"]
+            os.killpg(process.pid, signal.SIGINT)
+            out, err = process.communicate(timeout=DEADLINE_S)
+        finally:
+            process.kill()
+        assert out.splitlines() == ["maker is [DOWN]", "console is [DOWN]", "broker is [DOWN]"]
+        assert (process.returncode, err) == (0, "")
+        logs = {path.name: path.read_text() for path in (data / "logs").iterdir()}
+        assert sorted(logs) == ["broker.log", "console.log", "maker.log"]
+        assert not [name for name, text in logs.items() if "Traceback" in text]
+        assert ("goes on" in logs["maker.log"]) is (attempt == 1)
+
+
+def test_a_script_that_fails_brings_the_platform_down_with_its_last_lines(tmp_path: Path) -> None:
+    script = tmp_path / "broken.py"
+    script.write_text("raise SystemExit('there is no such market')")
+    arguments = (
+        "--data",
+        str(tmp_path / "data"),
+        "--listen",
+        "127.0.0.1:0",
+        "--console-listen",
+        "127.0.0.1:0",
+    )
+    process = _up(*arguments, "--run", str(script))
+    out, err = process.communicate(timeout=DEADLINE_S)
+    assert process.returncode == 1
+    assert "broken has ended with exit code 1" in err
+    assert "there is no such market" in err
+    assert "Traceback" not in err
+    assert out.splitlines()[-2:] == ["console is [DOWN]", "broker is [DOWN]"]
+
+
+def test_a_port_in_use_is_named_before_anything_starts(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        process = _up("--data", str(tmp_path / "data"), "--listen", f"127.0.0.1:{port}")
+        out, err = process.communicate(timeout=DEADLINE_S)
+    assert (process.returncode, out) == (1, "")
+    assert f"Port {port} of 127.0.0.1 is in use by another program" in err
+    assert "--listen HOST:PORT" in err
