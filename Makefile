@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 PYTHON := python3 python3.14 python3.13 python3.12 python3.11
 
 # Everything that decides without sockets, processes or Spark, and the house itself: seconds, not minutes.
-UNIT := house records protocol settings storage controller groups replication handlers server wire properties
+UNIT := house records protocol settings storage replication coordinator controller groups handlers server wire properties
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -69,7 +69,7 @@ $(BIN)/python:
 
 # Build tools come first and pinned, so that nothing unpinned is fetched to build PySpark or our own native walk.
 $(STAMP): pyproject.toml constraints.txt $(wildcard setup.py) $(NATIVE) $(BIN)/python
-	@echo "Installing into $(VENV): about 850 MB. PySpark is one archive of 456 MB, so one to two minutes are usual."
+	@echo "Installing into $(VENV): 1.4 GB in the end. PySpark is one archive of 456 MB: one to two minutes are usual."
 	$(PIP) install --quiet -c constraints.txt pip setuptools Cython
 	$(PIP) install --no-build-isolation -c constraints.txt -e '.[all,dev]'
 	@touch $@
