@@ -27,6 +27,7 @@ from penstock.protocol.fetch import (
     read_request,
 )
 from penstock.replication.partition import Partition
+from penstock.storage.errors import StorageError
 
 VERSIONS: Final = (4, 17)
 MAX_WAIT_MS: Final = (
@@ -99,7 +100,7 @@ class _Reading:
         except KafkaError as error:
             self.failed = True
             return PartitionAnswer(wanted.partition, error.code)
-        except OSError as error:
+        except (OSError, StorageError) as error:
             _log.error("reading %s-%d failed: %s", topic, wanted.partition, error)
             self.failed = True
             return PartitionAnswer(wanted.partition, ErrorCode.KAFKA_STORAGE_ERROR)

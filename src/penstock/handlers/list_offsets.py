@@ -12,6 +12,7 @@ from penstock.protocol import list_offsets
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.list_offsets import OffsetAnswer, OffsetQuery, TopicOffsets
 from penstock.replication.partition import Partition
+from penstock.storage.errors import StorageError
 
 VERSIONS: Final = (1, 10)
 
@@ -39,6 +40,8 @@ def _answer(broker: Broker, topic: str, query: OffsetQuery) -> OffsetAnswer:
             timestamp, offset = _find(partition, query.timestamp)
     except KafkaError as error:
         return OffsetAnswer(query.partition, error.code)
+    except (OSError, StorageError):
+        return OffsetAnswer(query.partition, ErrorCode.KAFKA_STORAGE_ERROR)
     epoch = partition.leader_epoch if offset != list_offsets.UNKNOWN else list_offsets.UNKNOWN
     return OffsetAnswer(query.partition, ErrorCode.NONE, timestamp, offset, epoch)
 

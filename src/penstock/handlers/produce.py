@@ -26,6 +26,7 @@ from penstock.protocol.produce import (
     read_request,
 )
 from penstock.records.batch import CorruptBatch, read_header
+from penstock.storage.errors import StorageError
 
 VERSIONS: Final = (0, 13)
 OLDEST_SERVED: Final = 3
@@ -75,7 +76,7 @@ def _append(broker: Broker, topic: str, data: PartitionData) -> PartitionResult:
         return PartitionResult(data.partition, error.code, message=error.message)
     except CorruptBatch as error:
         return PartitionResult(data.partition, ErrorCode.CORRUPT_MESSAGE, message=str(error))
-    except OSError as error:
+    except (OSError, StorageError) as error:
         _log.error("append to %s-%d failed: %s", topic, data.partition, error)
         return PartitionResult(
             data.partition, ErrorCode.KAFKA_STORAGE_ERROR, message=f"The disk refused the write: {error}"

@@ -41,17 +41,19 @@ class Partition:
         self.leader_epoch = leader_epoch
         self.deleted = False
         self._waiters: list[Waiter] = []
+        self._commit()
 
     @property
     def high_watermark(self) -> int:
-        """Records below are committed. With one replica that is all there is."""
-        return self.log.log_end_offset
+        """Records below are committed."""
+        return self.log.high_watermark
 
     def append(self, batches: memoryview, *, origin: Origin = "client") -> Appended:
         """Write batches at the end and wake whoever waits for them."""
         with self.lock:
             self._check_present()
             appended = self.log.append(batches, leader_epoch=self.leader_epoch, origin=origin)
+            self._commit()
             waiters, self._waiters = self._waiters, []
         for waiter in waiters:
             waiter.wake()
@@ -98,6 +100,10 @@ class Partition:
             waiters, self._waiters = self._waiters, []
         for waiter in waiters:
             waiter.wake()
+
+    def _commit(self) -> None:
+        """Move the high watermark. With one replica, what is written is committed."""
+        self.log.high_watermark = self.log.log_end_offset
 
     def _check_present(self) -> None:
         if self.deleted:

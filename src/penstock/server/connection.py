@@ -1,0 +1,87 @@
+"""The thread of one connection: receive a request, let the session handle it, wait if it says so, send the
+answer. One at a time."""
+
+from __future__ import annotations
+
+import logging
+import socket
+from contextlib import suppress
+from threading import Event
+from typing import TYPE_CHECKING
+
+from penstock.handlers.reply import NoReply, Reply, Wait
+from penstock.protocol.primitives import MalformedMessage
+from penstock.server.frames import ConnectionLost, FrameReceiver, send_frame, set_timeouts
+from penstock.server.session import Session
+
+if TYPE_CHECKING:
+    from penstock.clock import Clock
+
+_log = logging.getLogger(__name__)
+
+
+class Connection:
+    """A client's connection. `run` is the body of its thread; `close` may be called from any other."""
+
+    def __init__(
+        self, sock: socket.socket, session: Session, clock: Clock, *, max_frame_bytes: int, idle_ms: int
+    ) -> None:
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        set_timeouts(sock, idle_ms)
+        self._sock = sock
+        self._session = session
+        self._clock = clock
+        self._frames = FrameReceiver(sock, max_frame_bytes)
+        self._changed = Event()
+        self._closing = False
+
+    def run(self) -> None:
+        try:
+            while not self._closing and (frame := self._frames.receive()) is not None:
+                self._serve(frame)
+        except ConnectionLost as lost:
+            _log.debug("connection lost: %s", lost)
+        except MalformedMessage as problem:
+            _log.warning("connection closed: %s", problem)
+        except Exception:
+            _log.exception("connection closed: a request could not be served")
+        finally:
+            self._sock.close()
+
+    def close(self) -> None:
+        """End the conversation: what waits stops waiting, what receives sees the end."""
+        self._closing = True
+        self._changed.set()
+        with suppress(OSError):  # the peer may have been faster
+            self._sock.shutdown(socket.SHUT_RDWR)
+
+    def wake(self) -> None:
+        """A partition that the waiting request watches has changed."""
+        self._changed.set()
+
+    def _serve(self, frame: memoryview) -> None:
+        header, outcome = self._session.handle(frame)
+        if isinstance(outcome, NoReply):
+            return
+        send_frame(self._sock, header, self._settle(outcome).parts)
+
+    def _settle(self, outcome: Reply | Wait) -> Reply:
+        while isinstance(outcome, Wait):
+            outcome = self._wait(outcome)
+        return outcome
+
+    def _wait(self, wait: Wait) -> Reply | Wait:
+        self._changed.clear()
+        for watched in wait.watched:
+            watched.watch(self)
+        try:
+            # Something may have changed between the handler's look and the registration: look once more, then
+            # sleep.
+            outcome = wait.resume(self._closing)
+            if isinstance(outcome, Reply):
+                return outcome
+            changed = self._changed.wait(max(0.0, wait.deadline - self._clock.monotonic()))
+        finally:
+            for watched in wait.watched:
+                watched.unwatch(self)
+        return wait.resume(not changed or self._closing)

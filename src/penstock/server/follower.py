@@ -1,0 +1,58 @@
+"""Brings the partitions of this broker in line with the metadata: logs are made, renewed in their settings,
+and removed."""
+
+from __future__ import annotations
+
+import logging
+
+from penstock.controller.image import Image, TopicState
+from penstock.replication.partition import Partition
+from penstock.replication.partitions import Partitions
+from penstock.settings import TopicSettings
+from penstock.storage.logs import Logs
+
+_log = logging.getLogger(__name__)
+
+
+class MetadataFollower:
+    """Called by the controller after each committed step, one at a time."""
+
+    def __init__(self, node_id: int, logs: Logs, partitions: Partitions, defaults: TopicSettings) -> None:
+        self._node_id = node_id
+        self._logs = logs
+        self._partitions = partitions
+        self._defaults = defaults
+
+    def follow(self, old: Image, new: Image) -> None:
+        for name, topic in old.topics.items():
+            current = new.topics.get(name)
+            if current is None or current.topic_id != topic.topic_id:
+                self._remove(topic)
+        for name, topic in new.topics.items():
+            if old.topics.get(name) is not topic:
+                self._bring(topic, self._settings(new, name))
+            elif new.topic_config(name) is not old.topic_config(name):
+                self._renew(topic, self._settings(new, name))
+
+    def _settings(self, image: Image, name: str) -> TopicSettings:
+        return TopicSettings.from_overrides(dict(image.topic_config(name)), self._defaults)
+
+    def _bring(self, topic: TopicState, settings: TopicSettings) -> None:
+        for index, state in enumerate(topic.partitions):
+            if self._node_id not in state.replicas or self._partitions.find(topic.name, index) is not None:
+                continue
+            log = self._logs.get_or_create(topic.name, index, topic.topic_id, settings)
+            self._partitions.add(Partition(topic.name, topic.topic_id, index, log, state.leader_epoch))
+
+    def _renew(self, topic: TopicState, settings: TopicSettings) -> None:
+        for index in range(len(topic.partitions)):
+            partition = self._partitions.find(topic.name, index)
+            if partition is not None:
+                with partition.lock:
+                    partition.log.reconfigure(settings)
+
+    def _remove(self, topic: TopicState) -> None:
+        for index in range(len(topic.partitions)):
+            if self._partitions.remove(topic.name, index) is not None:
+                self._logs.delete(topic.name, index)
+        _log.info("topic %s is deleted", topic.name)

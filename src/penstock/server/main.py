@@ -1,0 +1,89 @@
+"""A broker as a process or inside one: real disk, real clock, real sockets, and the thread that keeps
+house."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import threading
+from collections.abc import Callable
+from random import SystemRandom
+from typing import Final
+
+from penstock.clock import SystemClock
+from penstock.protocol.metadata import Node as Endpoint
+from penstock.server.node import Node
+from penstock.server.server import Server
+from penstock.settings import BrokerSettings
+from penstock.storage.disk import OsDisk
+
+TICK_SECONDS: Final = 1.0
+
+_log = logging.getLogger(__name__)
+
+
+class RunningBroker:
+    """A broker that serves until `close`."""
+
+    def __init__(self, settings: BrokerSettings) -> None:
+        endpoints: dict[str, Endpoint] = {}
+        self._stopped = threading.Event()
+        self._node = Node(settings, OsDisk(), SystemClock(), SystemRandom(), endpoints)
+        try:
+            self._server = Server(self._node, settings.client_listeners)
+        except OSError:
+            self._node.close()
+            raise
+        endpoints.update(_endpoints(settings, self._server.addresses))
+        self._housekeeper = threading.Thread(target=self._keep_house, name="housekeeper", daemon=True)
+
+    @property
+    def addresses(self) -> dict[str, tuple[str, int]]:
+        """Host and port of each listener, as bound."""
+        return self._server.addresses
+
+    def start(self) -> None:
+        self._server.start()
+        self._housekeeper.start()
+
+    def close(self) -> None:
+        """The clean shutdown: no more requests, then everything to disk."""
+        self._stopped.set()
+        self._server.close()
+        self._housekeeper.join()
+        self._node.close()
+
+    def _keep_house(self) -> None:
+        while not self._stopped.wait(TICK_SECONDS):
+            try:
+                self._node.tick()
+            except Exception:
+                _log.exception("housekeeping failed; it is tried again")
+
+
+def run(settings: BrokerSettings, ready: Callable[[str], None]) -> None:
+    """Serve until SIGTERM or SIGINT. `ready` is told HOST:PORT once clients may connect."""
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    broker = RunningBroker(settings)
+    broker.start()
+    host, port = next(iter(broker.addresses.values()))
+    ready(f"{host}:{port}")
+    stop.wait()
+    broker.close()
+
+
+def _endpoints(settings: BrokerSettings, bound: dict[str, tuple[str, int]]) -> dict[str, Endpoint]:
+    """What clients are told: the advertised address of each listener, or the one it is bound to."""
+    advertised = {listener.name: listener for listener in settings.advertised_listeners}
+    endpoints = {}
+    for name, (host, port) in bound.items():
+        told = advertised.get(name)
+        endpoints[name] = Endpoint(
+            settings.node_id,
+            told.host if told else host,
+            (told.port or port) if told else port,
+            settings.broker_rack,
+        )
+    return endpoints

@@ -1,0 +1,92 @@
+"""One node put together: disk and clock go in, a broker that handlers can serve comes out. No sockets and no
+threads here.
+
+`server.main` builds it on the machine's disk and clock, the simulator on its own.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from random import Random
+
+from penstock.clock import Clock
+from penstock.controller.controller import METADATA_TOPIC, METADATA_TOPIC_ID, Controller
+from penstock.groups.coordinator import OFFSETS_TOPIC, GroupCoordinator, ShardLog
+from penstock.handlers.authorize import AllowAll
+from penstock.handlers.broker import Broker
+from penstock.handlers.table import served
+from penstock.protocol.metadata import Node as Endpoint
+from penstock.replication.partitions import Partitions
+from penstock.server.follower import MetadataFollower
+from penstock.server.shard_log import PartitionShardLog
+from penstock.settings import BrokerSettings, TopicSettings
+from penstock.storage.disk import Disk
+from penstock.storage.log import Log
+from penstock.storage.logs import Logs
+
+
+class Node:
+    """A broker and controller in one, on one disk. Open when constructed; `close` is the clean shutdown."""
+
+    def __init__(
+        self,
+        settings: BrokerSettings,
+        disk: Disk,
+        clock: Clock,
+        random: Random,
+        endpoints: Mapping[str, Endpoint],
+    ) -> None:
+        self._random = random
+        self._logs = Logs(
+            disk,
+            settings.log_dirs,
+            clock,
+            random=random,
+            node_id=settings.node_id,
+            cluster_id=settings.cluster_id,
+            retention_check_interval_ms=settings.log_retention_check_interval_ms,
+            producer_expiration_ms=settings.producer_id_expiration_ms,
+        )
+        self._logs.open_all(settings.topic_defaults)
+        self._partitions = Partitions()
+        controller = Controller(self._metadata_log(), clock.now_ms)
+        self.broker = Broker(
+            settings=settings,
+            clock=clock,
+            cluster_id=self._logs.cluster_id,
+            controller=controller,
+            partitions=self._partitions,
+            groups=GroupCoordinator(self._shard_log, settings.offset_metadata_max_bytes),
+            authorizer=AllowAll(),
+            apis=served(),
+            new_topic_id=self._new_topic_id,
+            endpoints=endpoints,
+        )
+        controller.watch(
+            MetadataFollower(settings.node_id, self._logs, self._partitions, settings.topic_defaults)
+        )
+
+    def tick(self) -> None:
+        """Housekeeping: flush what was rolled, write checkpoints, drop what is past its retention."""
+        self._logs.tick()
+
+    def close(self) -> None:
+        """Everything durable, and marked so that the next start need not check it."""
+        self._logs.close()
+
+    def _metadata_log(self) -> Log:
+        # A creation of thousands of partitions is one batch, and must stay one: it is decided as one.
+        settings = dataclasses.replace(TopicSettings(), max_message_bytes=2**31 - 1)
+        return self._logs.get_or_create(METADATA_TOPIC, 0, METADATA_TOPIC_ID, settings)
+
+    def _shard_log(self, index: int) -> ShardLog | None:
+        partition = self._partitions.find(OFFSETS_TOPIC, index)
+        return None if partition is None else PartitionShardLog(partition)
+
+    def _new_topic_id(self) -> bytes:
+        """A random UUID (version 4)."""
+        value = bytearray(self._random.randbytes(16))
+        value[6] = value[6] & 0x0F | 0x40
+        value[8] = value[8] & 0x3F | 0x80
+        return bytes(value)
