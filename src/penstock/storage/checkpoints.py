@@ -17,9 +17,6 @@ from typing import TypeAlias
 from penstock.storage.disk import Disk
 from penstock.storage.errors import Corruption
 
-RECOVERY_POINTS = "recovery-point-offset-checkpoint"
-HIGH_WATERMARKS = "replication-offset-checkpoint"
-LOG_START_OFFSETS = "log-start-offset-checkpoint"
 _VERSION = "0"
 
 TopicPartition: TypeAlias = tuple[str, int]

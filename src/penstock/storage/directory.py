@@ -1,26 +1,131 @@
-"""One of the broker's log directories, and whether it still serves.
+"""One of the broker's log directories: whose it is, whether its last stop was clean, whether it still serves.
+
+    meta.properties                      cluster, node and the directory's own id
+    .lock                                held by the process that uses the directory
+    .kafka_cleanshutdown                 there only between a clean stop and the next start
+    recovery-point-offset-checkpoint     up to where each log is durable
+    replication-offset-checkpoint        the high watermark of each log
+    log-start-offset-checkpoint          where each log begins
+    <topic>-<partition>/                 one log
+    <topic>-<partition>.<id>-delete/     a log on its way out
 
 Every log in it shares one `LogDirectory`: the first failure that any of them meets takes all of them
-offline. What stands in the directory is the business of `penstock.storage.logs`.
+offline. Which logs there are is the business of `penstock.storage.logs`.
 """
 
 from __future__ import annotations
 
+import os
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from penstock.storage.checkpoints import TopicPartition, read_offsets, write_offsets
+from penstock.storage.disk import Disk, File
 from penstock.storage.errors import LogDirFailure
+
+RECOVERY_POINTS = "recovery-point-offset-checkpoint"
+HIGH_WATERMARKS = "replication-offset-checkpoint"
+LOG_START_OFFSETS = "log-start-offset-checkpoint"
+CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
+LOCK = ".lock"
+DELETE_SUFFIX = "-delete"
+
+_CLEAN_SHUTDOWN_TEXT = b'{"version":0,"brokerEpoch":-1}'
+_LOG_NAME = re.compile(r"([a-zA-Z0-9._-]{1,249})-(0|[1-9][0-9]{0,9})\Z")
+
+
+class Offsets(NamedTuple):
+    """What the checkpoints say of one log, or will."""
+
+    recovery_point: int
+    high_watermark: int
+    log_start_offset: int
 
 
 class LogDirectory:
     """A directory of `log.dirs`."""
 
-    __slots__ = ("failure", "path")
-
-    def __init__(self, path: str) -> None:
+    def __init__(self, disk: Disk, path: str) -> None:
         self.path = path
         # Set once and never cleared: only a restart brings a directory back.
         self.failure: LogDirFailure | None = None
+        self._disk = disk
+        self._lock: File | None = None
+        self._written: dict[TopicPartition, Offsets] | None = None
 
     def fail(self, cause: Exception) -> LogDirFailure:
         """Take the directory offline; the first cause stands. Returns what to raise."""
         if self.failure is None:
             self.failure = LogDirFailure(self.path, cause)
         return self.failure
+
+    def log_path(self, topic: str, partition: int) -> str:
+        """Where this log stands, or would. ValueError for a name that would leave the directory."""
+        name = f"{topic}-{partition}"
+        if not _LOG_NAME.match(name) or topic in (".", ".."):
+            raise ValueError(f"no log may be called {name!r}")
+        return os.path.join(self.path, name)
+
+    # Start and stop
+
+    def acquire(self) -> None:
+        """Make the directory when it is missing, and own it; BlockingIOError when another process does."""
+        self._disk.make_dir(self.path)
+        self._lock = self._disk.lock(os.path.join(self.path, LOCK))
+
+    def take_clean_marker(self) -> bool:
+        """Whether the last stop was clean. The marker is gone afterwards: the next stop must earn its own."""
+        marker = os.path.join(self.path, CLEAN_SHUTDOWN)
+        clean = self._disk.exists(marker)
+        if clean:
+            self._disk.remove(marker)
+            self._disk.sync_dir(self.path)
+        return clean
+
+    def mark_clean(self) -> None:
+        """Everything in here is flushed and written: the next start may trust it."""
+        self._disk.write_atomic(os.path.join(self.path, CLEAN_SHUTDOWN), _CLEAN_SHUTDOWN_TEXT)
+
+    def release(self) -> None:
+        """Let another process have the directory."""
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+    # Contents
+
+    def log_names(self) -> list[TopicPartition]:
+        """The logs in here."""
+        found = []
+        for name in self._disk.list_dir(self.path):
+            match = _LOG_NAME.match(name)
+            if match and self._disk.is_dir(os.path.join(self.path, name)):
+                found.append((match[1], int(match[2])))
+        return found
+
+    def leftovers(self) -> list[str]:
+        """Paths of logs that were being deleted."""
+        names = self._disk.list_dir(self.path)
+        return [os.path.join(self.path, name) for name in names if name.endswith(DELETE_SUFFIX)]
+
+    def read_checkpoints(self) -> dict[TopicPartition, Offsets]:
+        """What the checkpoints say; `Corruption` when one is damaged."""
+        recovery_points, high_watermarks, log_starts = map(
+            self._read_checkpoint, (RECOVERY_POINTS, HIGH_WATERMARKS, LOG_START_OFFSETS)
+        )
+        return {
+            name: Offsets(recovery_points.get(name, 0), high_watermarks.get(name, 0), log_starts.get(name, 0))
+            for name in {*recovery_points, *high_watermarks, *log_starts}
+        }
+
+    def _read_checkpoint(self, name: str) -> dict[TopicPartition, int]:
+        return read_offsets(self._disk, os.path.join(self.path, name))
+
+    def write_checkpoints(self, offsets: Mapping[TopicPartition, Offsets]) -> None:
+        """Replace the checkpoints whose contents have changed."""
+        for name, field in ((RECOVERY_POINTS, 0), (HIGH_WATERMARKS, 1), (LOG_START_OFFSETS, 2)):
+            values = {key: value[field] for key, value in offsets.items()}
+            if self._written is None or values != {key: value[field] for key, value in self._written.items()}:
+                write_offsets(self._disk, os.path.join(self.path, name), values)
+        self._written = dict(offsets)

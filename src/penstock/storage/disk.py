@@ -8,6 +8,7 @@ slice of a deleted segment keeps it readable, and nobody closes a descriptor und
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import shutil
 from typing import Protocol, TypeAlias
@@ -75,7 +76,7 @@ class Disk(Protocol):
     def is_dir(self, path: str) -> bool: ...
 
     def make_dir(self, path: str) -> None:
-        """Make the directory and its parents; nothing happens when it is there."""
+        """Make the directory and its parents, durably; nothing happens when it is there."""
         ...
 
     def remove(self, path: str) -> None:
@@ -96,6 +97,10 @@ class Disk(Protocol):
 
     def write_atomic(self, path: str, data: Bytes) -> None:
         """Afterwards, and after any crash, the file holds all of `data` or what it held before."""
+        ...
+
+    def lock(self, path: str) -> File:
+        """Own the file `path` as long as the result lives; BlockingIOError when another process does."""
         ...
 
 
@@ -198,7 +203,11 @@ class OsDisk:
         return os.path.isdir(path)
 
     def make_dir(self, path: str) -> None:
-        os.makedirs(path, exist_ok=True)
+        if not os.path.isdir(path):
+            parent = os.path.dirname(os.path.abspath(path))
+            self.make_dir(parent)
+            os.makedirs(path, exist_ok=True)
+            self.sync_dir(parent)
 
     def remove(self, path: str) -> None:
         with contextlib.suppress(FileNotFoundError):
@@ -228,3 +237,8 @@ class OsDisk:
             file.close()
         self.rename(temporary, path)
         self.sync_dir(os.path.dirname(path))
+
+    def lock(self, path: str) -> OsFile:
+        file = self.create(path)
+        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return file

@@ -11,9 +11,9 @@ from __future__ import annotations
 import errno
 import os
 import threading
+from collections.abc import Callable
 from random import Random
 from typing import NamedTuple
-from uuid import UUID
 
 from penstock.clock import Clock
 from penstock.protocol.errors import ErrorCode, KafkaError
@@ -80,11 +80,12 @@ class Log:
         self.path = place.path
         self.directory = directory
         self.settings = settings
-        self.topic_id: UUID | None = None
+        # Called after every cut, still under the lock: a recovery point on disk must not stay above the end.
+        self.on_cut: Callable[[], None] = lambda: None
         self.log_start_offset = segments.first.base_offset
         self.log_end_offset = segments.active.next_offset()
-        # Set by whoever keeps the replicas; nothing at or above it is ever deleted by retention.
-        self.high_watermark = self.log_start_offset
+        self._high_watermark: int | None = None
+        self.flushed_at_ms = clock.now_ms()
         # Everything below is durable.
         self.recovery_point = self.log_end_offset
         self.epochs = epochs
@@ -96,6 +97,7 @@ class Log:
         self._producers = producers
         self._snapshots = Snapshots(place.disk, place.path)
         self._truncations = 0
+        self._closed = False
         self._expired: list[Segment] = []
         self._limits = self._roll_limits()
 
@@ -110,7 +112,6 @@ class Log:
         clean: bool,
         recovery_point: int = 0,
         log_start_offset: int = 0,
-        high_watermark: int = 0,
         random: Random | None = None,
         directory: LogDirectory | None = None,
         warm: WarmSegments | None = None,
@@ -138,29 +139,38 @@ class Log:
         loaded[-1].unseal()
         log = cls(
             place,
-            directory or LogDirectory(os.path.dirname(path)),
+            directory or LogDirectory(disk, os.path.dirname(path)),
             topic_settings,
             clock,
-            random or Random(),
+            random or Random(path),
             Segments(loaded),
             epochs,
             Producers(producer_expiration_ms),
         )
-        log._restore(log_start_offset, high_watermark, now_ms)
+        log._restore(log_start_offset, now_ms)
+        if not clean:
+            disk.sync_dir(path)
         return log
 
-    def _restore(self, log_start_offset: int, high_watermark: int, now_ms: int) -> None:
+    def _restore(self, log_start_offset: int, now_ms: int) -> None:
         """Bring into line what stands beside the segments."""
         self.log_start_offset = max(self.log_start_offset, log_start_offset)
-        self.high_watermark = max(self.log_start_offset, min(high_watermark, self.log_end_offset))
         self.epochs.truncate_to(self.log_end_offset)
         self.epochs.advance_start(self.log_start_offset)
         self._snapshots.restore(self._producers, self._segments, self.log_end_offset, now_ms)
-        self._disk.sync_dir(self.path)
 
     @property
     def size_bytes(self) -> int:
         return self._segments.size_bytes
+
+    @property
+    def high_watermark(self) -> int:
+        """Records below are committed; retention deletes no others. With one replica that is all of them."""
+        return self.log_end_offset if self._high_watermark is None else self._high_watermark
+
+    @high_watermark.setter
+    def high_watermark(self, offset: int) -> None:
+        self._high_watermark = offset
 
     def reconfigure(self, settings: TopicSettings) -> None:
         """Go on under other settings."""
@@ -224,6 +234,8 @@ class Log:
 
     def _write(self, data: memoryview, placed: list[Placed], now_ms: int) -> None:
         """Put batches at the end: one write, into one segment, and every state that follows from it."""
+        if self._closed:
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{self.path} is closed")
         if self.directory.failure is not None:
             raise self.directory.failure
         first_offset = placed[0].base_offset
@@ -382,6 +394,7 @@ class Log:
         """`unflushed` is durable now; says nothing when the log was cut in the meantime."""
         if unflushed.truncations == self._truncations:
             self.recovery_point = max(self.recovery_point, unflushed.upto)
+            self.flushed_at_ms = self._clock.now_ms()
 
     # Cutting
 
@@ -428,11 +441,13 @@ class Log:
     def _after_cut(self) -> None:
         self.log_end_offset = self._segments.active.next_offset()
         self.log_start_offset = min(self.log_start_offset, self.log_end_offset)
-        self.high_watermark = min(self.high_watermark, self.log_end_offset)
+        if self._high_watermark is not None:
+            self._high_watermark = min(self._high_watermark, self.log_end_offset)
         self.recovery_point = min(self.recovery_point, self.log_end_offset)
         self._limits = self._roll_limits()
         self.epochs.truncate_to(self.log_end_offset)
         self._snapshots.restore(self._producers, self._segments, self.log_end_offset, self._clock.now_ms())
+        self.on_cut()
 
     # Retention
 
@@ -473,6 +488,7 @@ class Log:
 
     def close(self) -> None:
         """Leave everything as a clean start expects it: flushed, with indexes and producer state written."""
+        self._closed = True
         try:
             self.remove_expired()
             self._segments.active.write_indexes()
@@ -482,6 +498,12 @@ class Log:
             self.flush()
         except OSError as error:
             raise self.directory.fail(error) from error
+
+    def move(self, path: str) -> None:
+        """Rename the directory, on the way to being deleted; slices already handed out stay readable."""
+        self._truncations += 1
+        self._disk.rename(self.path, path)
+        self.path = path
 
     def delete(self) -> None:
         """Remove the log and its directory; slices already handed out stay readable."""

@@ -1,0 +1,335 @@
+"""All logs of a broker, over all its log directories: opened, created, deleted, kept in order and closed.
+
+Threads may call it. A log itself is touched under that log's lock only, and never while the lock of this
+module is held. A directory that fails goes offline with its logs; the others serve on. What stands in a
+directory beside the logs is described in `penstock.storage.directory`.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import TypeVar
+
+from penstock.clock import Clock
+from penstock.settings.topic import TopicSettings
+from penstock.storage.checkpoints import TopicPartition
+from penstock.storage.directory import DELETE_SUFFIX, LogDirectory, Offsets
+from penstock.storage.disk import Disk
+from penstock.storage.errors import Corruption, LogDirFailure, StorageError
+from penstock.storage.log import PRODUCER_EXPIRATION_MS, Log
+from penstock.storage.meta import Meta, new_id, read_meta, read_topic_id, write_meta, write_topic_id
+from penstock.storage.warm import WarmSegments
+
+DEFAULT_NODE_ID = 1
+CHECKPOINT_INTERVAL_S = 5.0
+RETENTION_CHECK_INTERVAL_MS = 5 * 60 * 1000
+
+_log = logging.getLogger(__name__)
+Result = TypeVar("Result")
+
+
+class Logs:
+    """The logs of one broker, by topic and partition."""
+
+    def __init__(
+        self,
+        disk: Disk,
+        dirs: Sequence[str],
+        clock: Clock,
+        *,
+        random: Random,
+        node_id: int = DEFAULT_NODE_ID,
+        cluster_id: str | None = None,
+        retention_check_interval_ms: int = RETENTION_CHECK_INTERVAL_MS,
+        producer_expiration_ms: int = PRODUCER_EXPIRATION_MS,
+    ) -> None:
+        if not dirs:
+            raise ValueError("a broker needs at least one log directory")
+        self._disk = disk
+        self._clock = clock
+        self._random = random
+        self._node_id = node_id
+        self._cluster_id = cluster_id
+        self._producer_expiration_ms = producer_expiration_ms
+        self._retention_interval_s = retention_check_interval_ms / 1000
+        self._directories = [LogDirectory(disk, path) for path in dirs]
+        self._warm = WarmSegments()
+        # Guards what follows. Whoever holds it takes no log's lock.
+        self._lock = threading.Lock()
+        self._logs: dict[TopicPartition, Log] = {}
+        self._topic_ids: dict[TopicPartition, bytes | None] = {}
+        self._doomed: list[str] = []
+        # Logs in directories that could not be opened; they must not be made anew elsewhere.
+        self._offline: dict[TopicPartition, LogDirFailure] = {}
+        self._unlisted: LogDirFailure | None = None
+        # Checkpoints are written by the housekeeper and by whoever cuts a log: one at a time.
+        self._checkpoint_lock = threading.Lock()
+        self._checkpointed_at = self._retained_at = clock.monotonic()
+
+    @property
+    def cluster_id(self) -> str:
+        """The cluster that the directories belong to; known once they are open."""
+        assert self._cluster_id is not None
+        return self._cluster_id
+
+    def failures(self) -> list[LogDirFailure]:
+        """Why directories are offline."""
+        return [directory.failure for directory in self._directories if directory.failure is not None]
+
+    def all(self) -> dict[TopicPartition, Log]:
+        """Every log that is open, or was until its directory failed."""
+        with self._lock:
+            return dict(self._logs)
+
+    # Opening
+
+    def open_all(self, settings: TopicSettings) -> dict[TopicPartition, Log]:
+        """Open every log of every directory under `settings`; LogDirFailure when no directory can be used."""
+        online = []
+        for directory in self._directories:
+            # Another broker in the same directory is nobody's broken disk: that error goes all the way up.
+            directory.acquire()
+            try:
+                self._join(directory)
+                self._open_directory(directory, settings)
+                online.append(directory)
+            except (OSError, StorageError) as error:
+                self._lose(directory, directory.fail(error))
+        if not online:
+            raise self.failures()[0]
+        return self.all()
+
+    def _lose(self, directory: LogDirectory, failure: LogDirFailure) -> None:
+        """Remember what was in a directory that cannot be opened, as far as it can be told."""
+        _log.error("%s", failure)
+        try:
+            self._offline.update(dict.fromkeys(directory.log_names(), failure))
+        except OSError:
+            self._unlisted = failure
+
+    def _join(self, directory: LogDirectory) -> None:
+        """Make sure that the directory is ours, and say so in a new one."""
+        meta = read_meta(self._disk, directory.path)
+        if meta is None:
+            self._cluster_id = self._cluster_id or new_id(self._random)
+            write_meta(
+                self._disk, directory.path, Meta(self._cluster_id, self._node_id, new_id(self._random))
+            )
+            return
+        self._cluster_id = self._cluster_id or meta.cluster_id
+        if (meta.cluster_id, meta.node_id) != (self._cluster_id, self._node_id):
+            raise ValueError(
+                f"{directory.path} belongs to node {meta.node_id} of cluster {meta.cluster_id}, "
+                f"not to node {self._node_id} of {self._cluster_id}"
+            )
+
+    def _open_directory(self, directory: LogDirectory, settings: TopicSettings) -> None:
+        clean = directory.take_clean_marker()
+        for leftover in directory.leftovers():
+            self._disk.remove_tree(leftover)
+        offsets = directory.read_checkpoints()
+        opened = {
+            name: self._open(
+                directory, name, settings, clean=clean, offsets=offsets.get(name, Offsets(0, 0, 0))
+            )
+            for name in directory.log_names()
+        }
+        topic_ids = {name: read_topic_id(self._disk, log.path) for name, log in opened.items()}
+        twice = self._logs.keys() & opened.keys()
+        if twice:
+            raise Corruption(directory.path, 0, f"logs that another directory has too: {sorted(twice)}")
+        with self._lock:
+            self._logs.update(opened)
+            self._topic_ids.update(topic_ids)
+
+    def _open(
+        self,
+        directory: LogDirectory,
+        name: TopicPartition,
+        settings: TopicSettings,
+        *,
+        clean: bool,
+        offsets: Offsets,
+    ) -> Log:
+        log = Log.open(
+            self._disk,
+            directory.log_path(*name),
+            settings,
+            self._clock,
+            clean=clean,
+            recovery_point=offsets.recovery_point,
+            log_start_offset=offsets.log_start_offset,
+            random=self._random,
+            directory=directory,
+            warm=self._warm,
+            producer_expiration_ms=self._producer_expiration_ms,
+        )
+        log.on_cut = lambda: self._checkpoint(directory)
+        return log
+
+    # Creating and deleting
+
+    def get(self, topic: str, partition: int) -> Log | None:
+        with self._lock:
+            return self._logs.get((topic, partition))
+
+    def get_or_create(self, topic: str, partition: int, topic_id: bytes, settings: TopicSettings) -> Log:
+        """The log of this partition under these settings; one of a deleted topic of that name goes first."""
+        name = (topic, partition)
+        with self._lock:
+            log = self._logs.get(name)
+            known_id = self._topic_ids.get(name)
+        if log is not None and known_id not in (None, topic_id):
+            self.delete(topic, partition)
+            log = None
+        if log is None:
+            return self.create(topic, partition, topic_id, settings)
+        with log.lock:
+            log.reconfigure(settings)
+            if known_id is None:
+                self._remember_id(log, name, topic_id)
+        return log
+
+    def create(self, topic: str, partition: int, topic_id: bytes, settings: TopicSettings) -> Log:
+        """A new log, in the directory with the fewest partitions."""
+        name = (topic, partition)
+        failure = self._offline.get(name, self._unlisted)
+        if failure is not None:
+            raise failure
+        directory = self._emptiest()
+        try:
+            assert not self._disk.exists(directory.log_path(topic, partition)), "every log was opened"
+            log = self._open(directory, name, settings, clean=True, offsets=Offsets(0, 0, 0))
+            self._remember_id(log, name, topic_id)
+        except (OSError, Corruption) as error:
+            raise directory.fail(error) from error
+        with self._lock:
+            assert name not in self._logs
+            self._logs[name] = log
+        return log
+
+    def _emptiest(self) -> LogDirectory:
+        online = [directory for directory in self._directories if directory.failure is None]
+        if not online:
+            raise self.failures()[0]
+        with self._lock:
+            partitions = [log.directory for log in self._logs.values()]
+        return min(online, key=partitions.count)
+
+    def _remember_id(self, log: Log, name: TopicPartition, topic_id: bytes) -> None:
+        write_topic_id(self._disk, log.path, topic_id)
+        with self._lock:
+            self._topic_ids[name] = topic_id
+
+    def delete(self, topic: str, partition: int) -> None:
+        """Take the log away; its files go with the next `tick`. Nothing happens when there is none."""
+        with self._lock:
+            log = self._logs.pop((topic, partition), None)
+            self._topic_ids.pop((topic, partition), None)
+        if log is None or log.directory.failure is not None:
+            return
+        doomed = f"{log.path}.{self._random.randbytes(16).hex()}{DELETE_SUFFIX}"
+        with log.lock:
+            try:
+                log.move(doomed)
+                self._disk.sync_dir(log.directory.path)
+            except OSError as error:
+                raise log.directory.fail(error) from error
+        with self._lock:
+            self._doomed.append(doomed)
+
+    # Housekeeping
+
+    def tick(self) -> None:
+        """Flush what was rolled, delete what nobody keeps, write checkpoints. For every second or so."""
+        self._remove_doomed()
+        for log in self.all().values():
+            if log.directory.failure is None:
+                self._attempt(log, self._flush)
+        now = self._clock.monotonic()
+        if now - self._retained_at >= self._retention_interval_s:
+            self._retained_at = now
+            self._retain()
+        if now - self._checkpointed_at >= CHECKPOINT_INTERVAL_S:
+            self._checkpointed_at = now
+            self._checkpoint_all()
+
+    def _flush(self, log: Log) -> None:
+        with log.lock:
+            late = self._clock.now_ms() - log.flushed_at_ms >= log.settings.flush_ms
+            unflushed = log.unflushed(active=late)
+        if unflushed.segments:
+            # The disk takes its time: nobody waits for it with the lock in hand.
+            log.sync(unflushed)
+            with log.lock:
+                log.flushed(unflushed)
+
+    def _retain(self) -> None:
+        shortened = []
+        for log in self.all().values():
+            if log.directory.failure is None:
+                with log.lock:
+                    if self._attempt(log, Log.expire):
+                        shortened.append(log)
+        if shortened:
+            # The new beginning of a log is durable before the old one is gone.
+            self._checkpoint_all()
+        for log in shortened:
+            self._attempt(log, Log.remove_expired)
+
+    def _remove_doomed(self) -> None:
+        with self._lock:
+            doomed, self._doomed = self._doomed, []
+        for path in doomed:
+            try:
+                self._disk.remove_tree(path)
+            except OSError as error:
+                # It has left the names of logs already; the next start tries again.
+                _log.warning("%s cannot be removed: %s", path, error)
+
+    def _checkpoint_all(self) -> None:
+        for directory in self._directories:
+            if directory.failure is None:
+                try:
+                    self._checkpoint(directory)
+                except LogDirFailure as failure:
+                    _log.error("%s", failure)
+
+    def _checkpoint(self, directory: LogDirectory) -> None:
+        with self._checkpoint_lock:
+            offsets = {
+                name: Offsets(log.recovery_point, log.high_watermark, log.log_start_offset)
+                for name, log in self.all().items()
+                if log.directory is directory
+            }
+            try:
+                directory.write_checkpoints(offsets)
+            except OSError as error:
+                raise directory.fail(error) from error
+
+    def _attempt(self, log: Log, action: Callable[[Log], Result]) -> Result | None:
+        """Housekeeping goes on when one directory fails in the middle of it."""
+        try:
+            return action(log)
+        except StorageError as error:
+            _log.error("%s", log.directory.fail(error))
+            return None
+
+    def close(self) -> None:
+        """The clean shutdown: every log closed and durable, and each sound directory marked so."""
+        self._remove_doomed()
+        for log in self.all().values():
+            if log.directory.failure is None:
+                with log.lock:
+                    self._attempt(log, Log.close)
+        self._checkpoint_all()
+        for directory in self._directories:
+            try:
+                if directory.failure is None:
+                    directory.mark_clean()
+            except OSError as error:
+                _log.error("%s", directory.fail(error))
+            directory.release()
