@@ -83,7 +83,7 @@ def test_a_topic_that_is_not_there_cannot_be_consumed(cli: CommandLine) -> None:
 
 
 def test_a_reader_that_goes_away_is_no_failure(cli: CommandLine) -> None:
-    cli("produce", "t", stdin=b"x" * 100 + b"\n" * 20_000)
+    cli("produce", "t", stdin=(b"x" * 100 + b"\n") * 20_000)
     arguments = ("consume", "t", "--from-beginning", "--bootstrap-servers", cli.bootstrap_servers)
     process = subprocess.Popen(command(*arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None

@@ -17,6 +17,7 @@ from penstock.cli.lazy import LazyGroup
 from penstock.client.errors import ClientError
 from penstock.settings.errors import SettingError
 
+NAME: Final = "penstock"
 FAILURE: Final = 1
 MISTAKE: Final = 2
 INTERRUPTED: Final = 130
@@ -32,7 +33,7 @@ COMMANDS: Final = {
 }
 
 root = LazyGroup(
-    name="penstock",
+    name=NAME,
     lazy=COMMANDS,
     help="Penstock: an event-streaming platform that speaks Kafka's protocol, with pipelines on Spark.",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
@@ -47,9 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 def run(arguments: Sequence[str] | None = None) -> int:
     """Runs one command line and returns its exit code; expected failures have become sentences on stderr."""
     try:
-        code = root.main(
-            None if arguments is None else list(arguments), prog_name="penstock", standalone_mode=False
-        )
+        code = _invoke(sys.argv[1:] if arguments is None else list(arguments))
         sys.stdout.flush()
     except click.exceptions.Exit as ended:
         return ended.exit_code
@@ -65,6 +64,16 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED
     return code if isinstance(code, int) else 0
+
+
+def _invoke(arguments: list[str]) -> object:
+    """The command itself. click's own `main`, which would end the process when a reader goes away, is for
+    completing words only.
+    """
+    if f"_{NAME.upper()}_COMPLETE" in os.environ:
+        return root.main(arguments, prog_name=NAME)
+    with root.make_context(NAME, arguments) as context:
+        return root.invoke(context)
 
 
 def _say(sentence: str, code: int) -> int:
