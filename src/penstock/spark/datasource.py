@@ -1,0 +1,66 @@
+"""`format("penstock")`: what Spark asks for, from the options that a user gave."""
+
+from __future__ import annotations
+
+from pyspark.sql.datasource import DataSource
+from pyspark.sql.types import StructType
+
+from penstock.spark.arrow import full_schema
+from penstock.spark.options import OptionError, read_options, write_options
+from penstock.spark.sink import PenstockStreamWriter, PenstockWriter, checked_columns
+from penstock.spark.source import PenstockReader, PenstockStreamReader
+
+
+class PenstockDataSource(DataSource):
+    """Topics of a Penstock or Apache Kafka cluster, with the options and columns of Spark's own source.
+
+    Reading: key and value (binary), topic, partition, offset, timestamp, timestampType, and headers with
+    `includeHeaders`; the option `columns` (or a schema with some of them) leaves out what is not needed.
+    Writing: see `penstock.spark.sink`; at least once.
+    """
+
+    @classmethod
+    def name(cls) -> str:
+        return "penstock"
+
+    def schema(self) -> StructType:
+        # Whether a stream or a batch is read is not known yet, and makes no difference to the columns.
+        names = self.options.get("columns")
+        with_headers = str(self.options.get("includeHeaders", "false")).lower() == "true"
+        if names is None:
+            return full_schema(include_headers=with_headers)
+        return _projected([name.strip() for name in names.split(",")])
+
+    def reader(self, schema: StructType) -> PenstockReader:
+        return PenstockReader(_known(schema), read_options(self.options, streaming=False))
+
+    def streamReader(self, schema: StructType) -> PenstockStreamReader:  # noqa: N802
+        return PenstockStreamReader(_known(schema), read_options(self.options, streaming=True))
+
+    def writer(self, schema: StructType, overwrite: bool) -> PenstockWriter:
+        if overwrite:
+            raise OptionError('a topic cannot be overwritten: write with .mode("append")')
+        options = write_options(self.options)
+        return PenstockWriter(checked_columns(schema, options), options)
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> PenstockStreamWriter:  # noqa: N802
+        # In Complete mode Spark asks to overwrite; the whole result is appended, as by Spark's own sink.
+        options = write_options(self.options)
+        return PenstockStreamWriter(checked_columns(schema, options), options)
+
+
+def _projected(names: list[str]) -> StructType:
+    known = {field.name: field for field in full_schema(include_headers=True)}
+    unknown = [name for name in names if name not in known]
+    if unknown or not names:
+        raise OptionError(f"there is no column {unknown[0]!r}: there are {', '.join(known)}")
+    return StructType([known[name] for name in names])
+
+
+def _known(schema: StructType) -> StructType:
+    """A schema that a user gave is a choice of columns; their types are not."""
+    ours = _projected(schema.fieldNames())
+    for field, own in zip(schema, ours, strict=True):
+        if field.dataType != own.dataType:
+            raise OptionError(f"column {field.name} is {own.dataType.simpleString()}: cast it after reading")
+    return ours

@@ -1,0 +1,221 @@
+"""The options of source and sink, under the names of Spark's own Kafka connector, read once and checked.
+
+An option that we cannot honour is refused with a sentence; a client setting (`kafka.…`) that only tunes
+another client is let through, so that switching from `format("kafka")` is one word.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from penstock.records.codecs import Codec
+from penstock.spark.positions import Positions, beginning, from_offsets, from_time, from_times, now
+from penstock.wire.cluster import TopicPartition
+from penstock.wire.produce import DELIVERY_SECONDS
+
+SERVERS: Final = "kafka.bootstrap.servers"
+_READ: Final = {
+    SERVERS,
+    *("subscribe", "subscribepattern", "assign", "startingoffsets", "endingoffsets", "startingtimestamp"),
+    *("endingtimestamp", "startingoffsetsbytimestamp", "endingoffsetsbytimestamp"),
+    *("startingoffsetsbytimestampstrategy", "maxoffsetspertrigger", "includeheaders", "failondataloss"),
+    *("columns", "path"),
+}
+_WRITE: Final = {SERVERS, "topic", "path", "checkpointlocation", "includeheaders"}
+_SECURITY: Final = re.compile(r"kafka\.(security\.protocol|ssl\..*|sasl\..*)")
+_CODECS: Final = {codec.name.lower(): codec for codec in Codec}
+
+
+class OptionError(ValueError):
+    """An option that is missing, wrong or not to be had; the message says which and what to write instead."""
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """What to read. Exactly one of `subscribe`, `pattern` and `assign` is set."""
+
+    bootstrap_servers: str
+    subscribe: tuple[str, ...] | None
+    pattern: str | None
+    assign: tuple[TopicPartition, ...] | None
+    starting: Positions
+    ending: Positions
+    max_offsets_per_trigger: int | None
+    include_headers: bool
+    fail_on_data_loss: bool
+    read_committed: bool
+    columns: tuple[str, ...] | None
+    client_id: str
+
+
+@dataclass(frozen=True)
+class WriteOptions:
+    bootstrap_servers: str
+    topic: str | None
+    codec: Codec
+    delivery_seconds: float
+    client_id: str
+
+
+def read_options(options: Mapping[str, str], *, streaming: bool) -> ReadOptions:
+    given = _checked(options, _READ, "reading")
+    start, end = _positions(given, "starting"), _positions(given, "ending")
+    if streaming and end is not None:
+        raise OptionError("endingOffsets and endingTimestamp are for spark.read: a stream has no end")
+    if end is not None and end.only_beginning:
+        raise OptionError('endingOffsets cannot be "earliest": nothing would be read')
+    if not streaming and start is not None and start.only_end:
+        raise OptionError('startingOffsets cannot be "latest" with spark.read: nothing would be read')
+    isolation = given.get("kafka.isolation.level", "read_uncommitted").lower()
+    if isolation not in ("read_committed", "read_uncommitted"):
+        raise OptionError(f"kafka.isolation.level is read_committed or read_uncommitted, not {isolation!r}")
+    columns = given.get("columns")
+    return ReadOptions(
+        bootstrap_servers=given[SERVERS],
+        **_subscription(given),
+        starting=start or (now() if streaming else beginning()),
+        ending=end or now(),
+        max_offsets_per_trigger=_positive(given, "maxoffsetspertrigger"),
+        include_headers=_boolean(given, "includeheaders", default=False),
+        fail_on_data_loss=_boolean(given, "failondataloss", default=True),
+        read_committed=isolation == "read_committed",
+        columns=None if columns is None else tuple(name.strip() for name in columns.split(",")),
+        client_id=given.get("kafka.client.id", "penstock-spark"),
+    )
+
+
+def write_options(options: Mapping[str, str]) -> WriteOptions:
+    given = _checked(options, _WRITE, "writing")
+    codec = given.get("kafka.compression.type", "none").lower()
+    if codec not in _CODECS:
+        raise OptionError(f"kafka.compression.type is one of {', '.join(_CODECS)}, not {codec!r}")
+    if given.get("kafka.acks", "all") not in ("all", "-1"):
+        raise OptionError("kafka.acks is always all here: fewer acknowledgements would lose rows silently")
+    delivery_ms = _positive(given, "kafka.delivery.timeout.ms")
+    return WriteOptions(
+        bootstrap_servers=given[SERVERS],
+        topic=given.get("topic"),
+        codec=_CODECS[codec],
+        delivery_seconds=DELIVERY_SECONDS if delivery_ms is None else delivery_ms / 1000,
+        client_id=given.get("kafka.client.id", "penstock-spark"),
+    )
+
+
+def _checked(options: Mapping[str, str], known: set[str], doing: str) -> dict[str, str]:
+    """The options with their names in lower case, as Spark compares them."""
+    given = {name.lower(): value for name, value in options.items()}
+    for name in given:
+        if _SECURITY.fullmatch(name) and (name, given[name].upper()) != (
+            "kafka.security.protocol",
+            "PLAINTEXT",
+        ):
+            raise OptionError(f"{name} cannot be honoured: only PLAINTEXT listeners can be reached as yet")
+        if name not in known and not name.startswith("kafka."):
+            raise OptionError(f"option {name!r} means nothing for {doing} with format('penstock')")
+    if not given.get(SERVERS, "").strip():
+        raise OptionError(f"set .option({SERVERS!r}, 'host:port') to the address of a broker")
+    return given
+
+
+def _subscription(given: Mapping[str, str]) -> dict[str, Any]:
+    names = [name for name in ("subscribe", "subscribepattern", "assign") if name in given]
+    if len(names) != 1:
+        raise OptionError("set exactly one of subscribe, subscribePattern and assign to say which topics")
+    subscription: dict[str, Any] = {"subscribe": None, "pattern": None, "assign": None}
+    if "subscribe" in given:
+        topics = tuple(dict.fromkeys(name.strip() for name in given["subscribe"].split(",") if name.strip()))
+        if not topics:
+            raise OptionError("subscribe names no topic: write the names with commas between them")
+        subscription["subscribe"] = topics
+    elif "assign" in given:
+        assigned = _json(given["assign"], "assign", '{"topicA":[0,1],"topicB":[2,4]}')
+        try:
+            subscription["assign"] = tuple(
+                TopicPartition(topic, int(number))
+                for topic, numbers in assigned.items()
+                for number in numbers
+            )
+        except (TypeError, ValueError, AttributeError):
+            raise OptionError('assign is written as {"topicA":[0,1],"topicB":[2,4]}') from None
+    else:
+        try:
+            re.compile(given["subscribepattern"])
+        except re.error as error:
+            raise OptionError(f"subscribePattern is not a regular expression: {error}") from None
+        subscription["pattern"] = given["subscribepattern"]
+    return subscription
+
+
+def _positions(given: Mapping[str, str], side: str) -> Positions | None:
+    """`startingOffsets` and its relatives; a time wins over offsets, as in Spark."""
+    if f"{side}timestamp" in given:
+        return from_time(_positive(given, f"{side}timestamp") or 0, _strategy(given, side))
+    if f"{side}offsetsbytimestamp" in given:
+        form = '{"topicA":{"0":1000,"1":1000}}'
+        times = _nested(given[f"{side}offsetsbytimestamp"], f"{side}OffsetsByTimestamp", form)
+        if any(time < 0 for time in times.values()):
+            raise OptionError(
+                f"{side}OffsetsByTimestamp holds milliseconds since 1970, which are not negative"
+            )
+        return from_times(times, _strategy(given, side))
+    text = given.get(f"{side}offsets", "").strip()
+    if not text:
+        return None
+    if text.lower() == "earliest":
+        return beginning()
+    if text.lower() == "latest":
+        return now()
+    return from_offsets(_nested(text, f"{side}Offsets", '{"topicA":{"0":23,"1":-2}}'))
+
+
+def _strategy(given: Mapping[str, str], side: str) -> bool:
+    """Whether a partition without a record at or after the time counts as read to its end."""
+    strategy = given.get("startingoffsetsbytimestampstrategy", "error").lower()
+    if strategy not in ("error", "latest"):
+        raise OptionError(f"startingOffsetsByTimestampStrategy is error or latest, not {strategy!r}")
+    return side == "ending" or strategy == "latest"
+
+
+def _nested(text: str, name: str, form: str) -> dict[TopicPartition, int]:
+    try:
+        return {
+            TopicPartition(topic, int(partition)): int(number)
+            for topic, numbers in _json(text, name, form).items()
+            for partition, number in numbers.items()
+        }
+    except (TypeError, ValueError, AttributeError):
+        raise OptionError(f"{name} is written as {form}, not {text!r}") from None
+
+
+def _json(text: str, name: str, form: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        raise OptionError(f"{name} is written as {form}, not {text!r}") from None
+
+
+def _number(given: Mapping[str, str], name: str) -> int:
+    try:
+        return int(given[name])
+    except ValueError:
+        raise OptionError(f"{name} is a whole number, not {given[name]!r}") from None
+
+
+def _positive(given: Mapping[str, str], name: str) -> int | None:
+    if name not in given:
+        return None
+    number = _number(given, name)
+    if number <= 0:
+        raise OptionError(f"{name} is more than zero, not {number}")
+    return number
+
+
+def _boolean(given: Mapping[str, str], name: str, *, default: bool) -> bool:
+    text = given.get(name, str(default)).lower()
+    if text not in ("true", "false"):
+        raise OptionError(f"{name} is true or false, not {text!r}")
+    return text == "true"

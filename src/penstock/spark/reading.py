@@ -1,0 +1,110 @@
+"""One range of one partition as Arrow batches: what a task of the source does."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import pyarrow as pa
+from pyspark.sql.datasource import InputPartition
+from pyspark.sql.types import StructType
+
+from penstock.records.batch import HEADER_SIZE, CorruptBatch
+from penstock.records.codecs import CodecError, decompress
+from penstock.records.record import MAX_DECODED_BYTES
+from penstock.records.walk import ColumnBuilder
+from penstock.spark.arrow import ROWS, BatchMaker
+from penstock.spark.clusters import cluster_for
+from penstock.spark.options import ReadOptions
+from penstock.wire import offsets
+from penstock.wire.cluster import Cluster, TopicPartition
+from penstock.wire.deadline import Deadline
+from penstock.wire.errors import OffsetOutOfRange
+from penstock.wire.fetch import Batch, FetchOptions, fetch
+
+log = logging.getLogger(__name__)
+
+METADATA_SECONDS: Final = 60.0
+# Large records make a batch before there are ROWS of them.
+_GATHERED_BYTES: Final = 16 * 1024 * 1024
+
+
+class DataLoss(RuntimeError):
+    """Offsets that were to be read are no longer there."""
+
+
+class UnreadableBatch(RuntimeError):
+    """A batch whose bytes arrived as they were stored, and are not records."""
+
+
+@dataclass
+class OffsetRange(InputPartition):
+    """What one task reads: from `start` up to and without `end`."""
+
+    topic: str
+    partition: int
+    start: int
+    end: int
+
+
+def read_range(wanted: OffsetRange, schema: StructType, options: ReadOptions) -> Iterator[pa.RecordBatch]:
+    """The rows of the range in the order of their offsets."""
+    cluster = cluster_for(options.bootstrap_servers, options.client_id)
+    partition = TopicPartition(wanted.topic, wanted.partition)
+    names = set(schema.fieldNames())
+    builder = ColumnBuilder(keys="key" in names, values="value" in names, headers="headers" in names)
+    maker = BatchMaker(schema, *partition)
+    for batch in _batches(cluster, partition, wanted, options):
+        _add(builder, batch, partition, wanted)
+        if builder.rows >= ROWS or builder.size_bytes >= _GATHERED_BYTES:
+            yield from maker.batches(builder.take())
+    if builder.rows:
+        yield from maker.batches(builder.take())
+
+
+def _batches(
+    cluster: Cluster, partition: TopicPartition, wanted: OffsetRange, options: ReadOptions
+) -> Iterator[Batch]:
+    """The stored batches; goes on after a hole only where the user has said that holes do not matter."""
+    position = wanted.start
+    while position < wanted.end:
+        try:
+            for batch in fetch(
+                cluster, partition, position, wanted.end, FetchOptions(read_committed=options.read_committed)
+            ):
+                position = batch.header.next_offset
+                yield batch
+            return
+        except OffsetOutOfRange as error:
+            if options.fail_on_data_loss:
+                raise DataLoss(
+                    f"offsets {position} to {wanted.end} of {partition} were to be read. {error}. Set "
+                    "failOnDataLoss to false to go on with what is there"
+                ) from error
+            first = offsets.earliest(cluster, [partition], Deadline(METADATA_SECONDS))[partition]
+            log.warning("%s: offsets %d to %d are gone and were skipped", partition, position, first)
+            if first <= position:  # the log ends before what was to be read
+                return
+            position = first
+
+
+def _add(builder: ColumnBuilder, batch: Batch, partition: TopicPartition, wanted: OffsetRange) -> None:
+    header = batch.header
+    try:
+        payload = decompress(header.codec, batch.data[HEADER_SIZE:], MAX_DECODED_BYTES)
+        builder.add(
+            payload,
+            header.records_count,
+            header.base_offset,
+            header.base_timestamp,
+            header.max_timestamp if header.is_log_append_time else None,
+            wanted.start,
+            wanted.end,
+        )
+    except (CorruptBatch, CodecError) as error:
+        raise UnreadableBatch(
+            f"the batch at offsets {header.base_offset} to {header.last_offset} of {partition} "
+            f"is broken: {error}"
+        ) from error
