@@ -1,4 +1,5 @@
-"""What every client sends and must get back: keys, values, headers and timestamps that are easy to get wrong."""
+"""What every client sends and must get back: keys, values, headers and timestamps that are easy to get
+wrong."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Records of `__cluster_metadata` as bytes. The golden bytes are in the layout of Kafka's generated classes."""
+"""Records of `__cluster_metadata` as bytes. The golden bytes are in the layout of Kafka's generated
+classes."""
 
 from __future__ import annotations
 

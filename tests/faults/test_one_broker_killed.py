@@ -19,7 +19,8 @@ DEADLINE_SECONDS = 60.0
 
 
 class Load(threading.Thread):
-    """An idempotent producer that sends unique values as fast as it may, and remembers what it was promised."""
+    """An idempotent producer that sends unique values as fast as it may, and remembers what it was
+    promised."""
 
     def __init__(self, servers: str, name: str) -> None:
         super().__init__(daemon=True)

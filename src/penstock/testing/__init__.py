@@ -1,4 +1,5 @@
-"""For tests, ours and our users': a broker inside the process, a pytest fixture, and the parts of the simulator."""
+"""For tests, ours and our users': a broker inside the process, a pytest fixture, and the parts of the
+simulator."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ __all__ = ["Broker"]
 
 
 def __getattr__(name: str) -> Any:
-    """`Broker` is imported when it is asked for: pytest loads this package in every run, with or without a broker."""
+    """`Broker` is imported when it is asked for: pytest loads this package in every run, with or without a
+    broker."""
     if name == "Broker":
         from penstock.testing.broker import Broker
 

@@ -15,8 +15,8 @@ from penstock.settings import BrokerSettings
 class Broker:
     """`with Broker() as broker: …` gives `broker.bootstrap_servers`.
 
-    Without `data` the logs live in a temporary directory that goes with the broker; with it they stay, and a second `Broker` on
-    the same directory goes on where the first one stopped. `settings` takes Kafka's names.
+    Without `data` the logs live in a temporary directory that goes with the broker; with it they stay, and a
+    second `Broker` on the same directory goes on where the first one stopped. `settings` takes Kafka's names.
     """
 
     def __init__(self, data: str | None = None, settings: Mapping[str, str] | None = None) -> None:

@@ -17,7 +17,8 @@ STOP_SECONDS: Final = 30.0
 
 
 class BrokerProcess:
-    """`penstock broker` on a directory. It keeps its port when it is started again, so that clients find it."""
+    """`penstock broker` on a directory. It keeps its port when it is started again, so that clients find
+    it."""
 
     def __init__(
         self, data: str, settings: Mapping[str, str] | None = None, listen: str = "127.0.0.1:0"
