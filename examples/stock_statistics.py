@@ -44,6 +44,7 @@ TRADE_SCHEMA = "symbol STRING, ask DOUBLE, size INT, time TIMESTAMP"
 LATEST_ARRIVAL = "2 seconds"
 """How late a trade may come. A window is complete, and written, this long after it has ended."""
 FIRST_STATISTICS_WITHIN_S = 240
+SPARK = {"spark.sql.shuffle.partitions": 2, "spark.ui.showConsoleProgress": False}
 
 
 class Trades(threading.Thread):
@@ -132,7 +133,6 @@ def start_query(spark: SparkSession, bootstrap_servers: str, checkpoint: Path) -
     return (
         statistics(trades)
         .writeStream.format("penstock")
-        .queryName("stock_statistics")
         .option("kafka.bootstrap.servers", bootstrap_servers)
         .option("topic", STATISTICS)
         .option("checkpointLocation", str(checkpoint.resolve()))
@@ -163,7 +163,8 @@ def watch(query: StreamingQuery, trades: Trades, admin: Admin, stop: threading.E
         if trades.failure is not None:
             return trades.failure
         if not query.isActive:
-            return f"the query has ended: {query.exception()}"
+            # Spark's message goes on with the whole plan of the query.
+            return f"the query has ended: {str(query.exception()).partition('=== Streaming')[0].strip()}"
         if not ready and written(admin) > before:
             ready = True
             print(f"ready {TRADES} -> {STATISTICS}", flush=True)
@@ -176,14 +177,13 @@ def run(options: argparse.Namespace, stop: threading.Event) -> str | None:
     """Everything from start to stop; returns what went wrong."""
     admin = Admin(options.bootstrap_servers)
     create_topics(admin)
-    spark = session()
-    # Spark has put a handler of its own on SIGINT; a handler that only notes the wish comes back.
-    signal.signal(signal.SIGINT, lambda *_: stop.set())
-    spark.conf.set("spark.sql.shuffle.partitions", 2)
     trades = Trades(options.bootstrap_servers, options.rate, options.seed)
+    trades.start()
+    spark = session("stock_statistics", **SPARK)
     try:
+        # Spark has put a handler of its own on SIGINT; one that only notes the wish comes back.
+        signal.signal(signal.SIGINT, lambda *_: stop.set())
         query = start_query(spark, options.bootstrap_servers, options.data / "checkpoint")
-        trades.start()
         failure = watch(query, trades, admin, stop)
         trades.stop()
         query.stop()

@@ -52,9 +52,11 @@ def run(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
     except click.exceptions.Exit as ended:
         return ended.exit_code
-    except click.ClickException as error:
+    except click.UsageError as error:
         error.show()
-        return error.exit_code
+        return MISTAKE
+    except click.ClickException as error:
+        return _say(error.format_message(), FAILURE)
     except SettingError as error:
         return _say(error.explain(), MISTAKE)
     except ClientError as error:
