@@ -1,51 +1,7 @@
-"""Two brokers to be a client of: ours in the process, and Apache's. A test with `servers` runs on both."""
+"""The wire client is tried on our broker and on Apache's."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from itertools import count
+from tests.peers.brokers import apache_kafka, cluster, new_topic, penstock_servers, servers
 
-import pytest
-from confluent_kafka.admin import AdminClient, NewTopic
-
-from penstock.wire.cluster import Cluster
-from tests.peers.apache_kafka import apache_kafka as apache_kafka
-
-_numbers = count()
-
-
-@pytest.fixture(scope="package")
-def penstock_servers() -> Iterator[str]:
-    from penstock.testing import Broker
-
-    with Broker() as broker:
-        yield broker.bootstrap_servers
-
-
-@pytest.fixture(params=["penstock", "apache"])
-def servers(request: pytest.FixtureRequest) -> str:
-    if request.param == "penstock":
-        return str(request.getfixturevalue("penstock_servers"))
-    return str(request.getfixturevalue("apache_kafka").bootstrap_servers)
-
-
-@pytest.fixture
-def cluster(servers: str) -> Iterator[Cluster]:
-    cluster = Cluster(servers)
-    yield cluster
-    cluster.close()
-
-
-@pytest.fixture
-def new_topic(servers: str) -> Callable[..., str]:
-    """Creates a topic with a name that no other test uses."""
-
-    def create(partitions: int = 1, **settings: str) -> str:
-        name = f"topic-{next(_numbers)}"
-        config = {key.replace("_", "."): value for key, value in settings.items()}
-        admin = AdminClient({"bootstrap.servers": servers})
-        futures = admin.create_topics([NewTopic(name, partitions, 1, config=config)])
-        futures[name].result(timeout=20)
-        return name
-
-    return create
+__all__ = ["apache_kafka", "cluster", "new_topic", "penstock_servers", "servers"]

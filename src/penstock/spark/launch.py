@@ -40,6 +40,7 @@ def defaults(master: str) -> dict[str, str]:
         # Each file of a checkpoint would be written twice more; a batch of one row takes a third longer.
         "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
         "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
     }
     if master.startswith("local"):
         # One machine: no more tasks than cores, and no name of this host that must resolve.

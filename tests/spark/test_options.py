@@ -1,0 +1,106 @@
+"""Options are read as Spark's own Kafka source reads them, and wrong ones are refused with a sentence."""
+
+from __future__ import annotations
+
+import pytest
+
+from penstock.records.codecs import Codec
+from penstock.spark.options import OptionError, read_options, write_options
+from penstock.spark.positions import PositionError, beginning, from_offsets, from_time, now
+from penstock.wire.cluster import TopicPartition
+
+SERVERS = {"kafka.bootstrap.servers": "localhost:9092"}
+
+
+def test_a_stream_starts_at_the_end_and_a_batch_at_the_beginning_unless_told_otherwise() -> None:
+    options = {**SERVERS, "subscribe": "a, b,a"}
+    assert read_options(options, streaming=True).starting == now()
+    batch = read_options(options, streaming=False)
+    assert (batch.starting, batch.ending) == (beginning(), now())
+    assert batch.subscribe == ("a", "b")
+    assert batch.fail_on_data_loss
+
+
+def test_names_do_not_care_for_case() -> None:
+    options = read_options(
+        {**SERVERS, "SUBSCRIBEPATTERN": "a.*", "maxOffsetsPerTrigger": "7", "includeHeaders": "TRUE"},
+        streaming=True,
+    )
+    assert (options.pattern, options.max_offsets_per_trigger, options.include_headers) == ("a.*", 7, True)
+
+
+def test_offsets_are_written_as_json_with_minus_two_and_minus_one_for_the_ends() -> None:
+    given = {**SERVERS, "assign": '{"a":[0,1]}', "startingOffsets": '{"a":{"0":23,"1":-2}}'}
+    options = read_options(given, streaming=True)
+    first, second = TopicPartition("a", 0), TopicPartition("a", 1)
+    assert options.assign == (first, second)
+    assert options.starting == from_offsets({first: 23, second: -2})
+
+
+def test_a_time_wins_over_offsets() -> None:
+    given = {**SERVERS, "subscribe": "a", "startingOffsets": "earliest", "startingTimestamp": "1000"}
+    assert read_options(given, streaming=True).starting == from_time(1000, end_if_none=False)
+
+
+def test_a_client_setting_of_another_client_is_let_through() -> None:
+    read_options({**SERVERS, "subscribe": "a", "kafka.max.poll.records": "5"}, streaming=True)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"subscribe": "a"}, "kafka.bootstrap.servers"),
+        ({**SERVERS}, "exactly one of subscribe"),
+        ({**SERVERS, "subscribe": "a", "assign": "{}"}, "exactly one of subscribe"),
+        ({**SERVERS, "subscribe": " , "}, "names no topic"),
+        ({**SERVERS, "assign": "a"}, "assign is written as"),
+        ({**SERVERS, "assign": '{"a":["x"]}'}, "assign is written as"),
+        ({**SERVERS, "subscribePattern": "("}, "not a regular expression"),
+        ({**SERVERS, "subscribe": "a", "startingOffsets": "first"}, "startingOffsets is written as"),
+        ({**SERVERS, "subscribe": "a", "endingOffsets": "latest"}, "a stream has no end"),
+        ({**SERVERS, "subscribe": "a", "maxOffsetsPerTrigger": "0"}, "more than zero"),
+        ({**SERVERS, "subscribe": "a", "failOnDataLoss": "maybe"}, "true or false"),
+        ({**SERVERS, "subscribe": "a", "minPartitions": "4"}, "'minpartitions' means nothing"),
+        ({**SERVERS, "subscribe": "a", "kafka.isolation.level": "none"}, "read_committed"),
+        ({**SERVERS, "subscribe": "a", "kafka.security.protocol": "SSL"}, "only PLAINTEXT"),
+        ({**SERVERS, "subscribe": "a", "kafka.sasl.mechanism": "PLAIN"}, "only PLAINTEXT"),
+        ({**SERVERS, "subscribe": "a", "kafka.ssl.truststore.location": "x"}, "only PLAINTEXT"),
+        ({**SERVERS, "subscribe": "a", "startingTimestamp": "-1"}, "more than zero"),
+        ({**SERVERS, "subscribe": "a", "startingOffsetsByTimestamp": '{"a":{"0":-1}}'}, "not negative"),
+    ],
+)
+def test_what_cannot_be_honoured_is_refused(options: dict[str, str], sentence: str) -> None:
+    with pytest.raises(OptionError, match=sentence):
+        read_options(options, streaming=True)
+
+
+def test_a_batch_that_would_read_nothing_is_refused() -> None:
+    with pytest.raises(OptionError, match="nothing would be read"):
+        read_options({**SERVERS, "subscribe": "a", "startingOffsets": "latest"}, streaming=False)
+    with pytest.raises(OptionError, match="nothing would be read"):
+        read_options({**SERVERS, "subscribe": "a", "endingOffsets": "earliest"}, streaming=False)
+
+
+def test_an_offset_below_minus_two_is_none() -> None:
+    with pytest.raises(PositionError, match="-3 is no offset for a-0"):
+        from_offsets({TopicPartition("a", 0): -3})
+
+
+def test_the_sinks_options() -> None:
+    given = {**SERVERS, "topic": "t", "kafka.compression.type": "zstd", "kafka.delivery.timeout.ms": "5000"}
+    options = write_options(given)
+    assert (options.topic, options.codec, options.delivery_seconds) == ("t", Codec.ZSTD, 5.0)
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "sentence"),
+    [
+        ("kafka.compression.type", "brotli", "gzip"),
+        ("kafka.acks", "1", "always all"),
+        ("kafka.ssl.keystore.location", "x", "only PLAINTEXT"),
+        ("startingOffsets", "earliest", "means nothing for writing"),
+    ],
+)
+def test_what_the_sink_cannot_honour_is_refused(option: str, value: str, sentence: str) -> None:
+    with pytest.raises(OptionError, match=sentence):
+        write_options({**SERVERS, option: value})
