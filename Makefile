@@ -3,7 +3,7 @@
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-NATIVE := $(shell find src -name '*.pyx' -o -name '*.pxd')
+NATIVE := $(shell find src -name '*.pyx' -o -name '*.pxd' -o -name '*.pxi')
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 # The first of these that is new enough builds the environment; `make install PYTHON=…` names another.

@@ -17,6 +17,6 @@ def run_house(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Run
         monkeypatch.setenv("CI", "true" if ci else "")
         plugins = ["tests.house.forms", "tests.house.skip_policy", "tests.house.time_budget"]
         loaded = [part for plugin in plugins for part in ("-p", plugin)]
-        return pytester.runpytest_inprocess("-p", "no:penstock", *loaded, *arguments)
+        return pytester.runpytest_inprocess(*loaded, *arguments)
 
     return run
