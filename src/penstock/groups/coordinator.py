@@ -1,84 +1,204 @@
-"""Which shard a group lives in, and how a shard's records reach its partition of `__consumer_offsets` and
-come back."""
+"""The group coordinator of a broker: finds the shard of a group and asks it.
+
+Every answer is a promise that is done when what it rests on is committed.
+"""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from threading import Lock
-from typing import Final, Protocol
+from typing import Final, TypeVar
 
-from penstock.groups.offset_records import CommittedOffset, OffsetKey
-from penstock.groups.offsets import CommittedOffsets
+from penstock.clock import Clock
+from penstock.coordinator.decision import Context, Decision, Producer
+from penstock.coordinator.promise import Promise
+from penstock.coordinator.runtime import Runtime
+from penstock.groups.commits import Place
+from penstock.groups.messages import (
+    UNKNOWN_MEMBER_ID,
+    CommitIdentity,
+    DescribedGroup,
+    HeartbeatRequest,
+    JoinRequest,
+    JoinResult,
+    Leaver,
+    LeaveResult,
+    ListedGroup,
+    SyncRequest,
+    SyncResult,
+)
+from penstock.groups.offset_records import CommittedOffset
+from penstock.groups.settings import GroupSettings
+from penstock.groups.shard import GroupShard
+from penstock.groups.topics import Topics
 from penstock.protocol.errors import ErrorCode, KafkaError
-from penstock.records.record import Record, encode_batch
 
 OFFSETS_TOPIC: Final = "__consumer_offsets"
 
+_log = logging.getLogger(__name__)
 
-class ShardLog(Protocol):
-    """The partition under a shard: the shard appends what it decided, and reads everything back when it
-    starts."""
-
-    def append(self, batch: memoryview) -> object: ...
-
-    def read_all(self) -> Iterator[Record]: ...
-
-
-class _Shard:
-    """One partition of the offsets topic. The lock comes before the partition's own."""
-
-    def __init__(self, log: ShardLog, metadata_max_bytes: int) -> None:
-        self.lock = Lock()
-        self.log = log
-        self.offsets = CommittedOffsets(metadata_max_bytes)
-        self.offsets.replay(log.read_all())
+T = TypeVar("T")
 
 
 class GroupCoordinator:
-    """Answers for the groups of this broker. A shard is loaded when it is first asked for."""
+    """All groups of this broker. `runtime` is driven by `server`."""
 
-    def __init__(self, shard_log: Callable[[int], ShardLog | None], metadata_max_bytes: int) -> None:
-        self._shard_log = shard_log
-        self._metadata_max_bytes = metadata_max_bytes
-        self._shards: dict[int, _Shard] = {}
-        self._lock = Lock()
+    def __init__(
+        self, settings: GroupSettings, clock: Clock, topics: Topics, new_id: Callable[[], str]
+    ) -> None:
+        self._settings = settings
+        self._topics = topics
+
+        def new_state(context: Context) -> GroupShard:
+            return GroupShard(context, settings, topics, new_id)
+
+        self.runtime: Runtime[GroupShard] = Runtime(OFFSETS_TOPIC, clock, new_state)
+
+    # The classic protocol
+
+    def join(self, request: JoinRequest) -> Promise[JoinResult]:
+        promise: Promise[JoinResult] = Promise()
+        lowest, highest = self._settings.min_session_timeout_ms, self._settings.max_session_timeout_ms
+        try:
+            check_group_id(request.group_id)
+            if not lowest <= request.session_timeout_ms <= highest:
+                raise KafkaError(
+                    ErrorCode.INVALID_SESSION_TIMEOUT, f"A session lasts {lowest} to {highest} milliseconds."
+                )
+            self._submit(request.group_id, lambda shard: shard.join(request, promise))
+        except KafkaError as error:
+            promise.complete(JoinResult(error.code, request.member_id))
+        return promise
+
+    def sync(self, request: SyncRequest) -> Promise[SyncResult]:
+        promise: Promise[SyncResult] = Promise()
+        try:
+            check_group_id(request.group_id)
+            self._submit(request.group_id, lambda shard: shard.sync(request, promise))
+        except KafkaError as error:
+            # A client that is told "loading" here would sync again; it has to join again, as in Kafka.
+            loading = error.code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+            promise.complete(SyncResult(ErrorCode.REBALANCE_IN_PROGRESS if loading else error.code))
+        return promise
+
+    def heartbeat(self, request: HeartbeatRequest) -> Promise[ErrorCode]:
+        promise = self._ask(request.group_id, lambda shard: shard.heartbeat(request), named=True)
+        if promise.done:
+            try:
+                promise.result()
+            except KafkaError as error:
+                if error.code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
+                    # The group is still known here, only not yet read: the member need not do anything.
+                    return done(ErrorCode.NONE)
+        return promise
+
+    def leave(self, group_id: str, leavers: tuple[Leaver, ...]) -> Promise[list[LeaveResult]]:
+        return self._ask(group_id, lambda shard: shard.leave(group_id, leavers), named=True)
+
+    # Offsets
 
     def commit(
-        self, group: str, generation_id: int, wanted: Iterable[tuple[OffsetKey, CommittedOffset]], shards: int
-    ) -> dict[OffsetKey, KafkaError | None]:
-        """Each partition is decided by itself; what is accepted is written as one batch."""
-        shard = self._shard(group, shards)
-        results: dict[OffsetKey, KafkaError | None] = {}
-        records = []
-        with shard.lock:
-            for key, committed in wanted:
-                try:
-                    records.append(shard.offsets.decide_commit(key, committed, generation_id))
-                    results[key] = None
-                except KafkaError as error:
-                    results[key] = error
-            if records:
-                shard.log.append(memoryview(encode_batch(records)))
-                shard.offsets.replay(records)
-        return results
+        self,
+        group_id: str,
+        identity: CommitIdentity,
+        wanted: Mapping[Place, CommittedOffset],
+        producer: Producer | None = None,
+    ) -> Promise[dict[Place, ErrorCode]]:
+        def decide(shard: GroupShard) -> tuple[Decision, dict[Place, ErrorCode]]:
+            decided = shard.commits.commit(group_id, identity, wanted, producer)
+            if producer is None and identity.member_id != UNKNOWN_MEMBER_ID:
+                shard.renew(group_id, identity.member_id)
+            return decided
 
-    def committed(self, group: str, shards: int) -> Mapping[tuple[str, int], CommittedOffset]:
-        shard = self._shard(group, shards)
-        with shard.lock:
-            return dict(shard.offsets.of(group))
+        return self._ask(group_id, decide)
 
-    def _shard(self, group: str, shards: int) -> _Shard:
-        index = shard_of(group, shards)
-        with self._lock:
-            shard = self._shards.get(index)
-            if shard is None:
-                log = self._shard_log(index)
-                if log is None:
-                    raise KafkaError(
-                        ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{OFFSETS_TOPIC} is not there yet."
-                    )
-                shard = self._shards[index] = _Shard(log, self._metadata_max_bytes)
-            return shard
+    def fetch(
+        self,
+        group_id: str,
+        places: Iterable[Place] | None,
+        *,
+        member_id: str | None = None,
+        member_epoch: int = -1,
+        require_stable: bool = False,
+    ) -> Promise[dict[Place, CommittedOffset | ErrorCode | None]]:
+        return self._read(
+            group_id,
+            lambda shard: shard.commits.fetch(
+                group_id, member_id, member_epoch, places, require_stable=require_stable
+            ),
+        )
+
+    def delete_offsets(self, group_id: str, places: list[Place]) -> Promise[dict[Place, ErrorCode]]:
+        return self._ask(group_id, lambda shard: shard.commits.delete(group_id, places))
+
+    def topics_deleted(self, names: list[str]) -> None:
+        """Positions in a topic that is gone go too."""
+        for index in self.runtime.active_shards():
+            try:
+                self.runtime.submit(index, lambda shard: shard.topics_deleted(names))
+            except KafkaError as error:
+                _log.warning("offsets in deleted topics stay until they expire: %s", error)
+
+    # Tools
+
+    def list_groups(self) -> list[Promise[list[ListedGroup]]]:
+        """Shard by shard. KafkaError when one is still loading: a list with holes would be believed."""
+        if self.runtime.is_loading():
+            raise KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "Groups are still being loaded.")
+        shards = self.runtime.active_shards()
+        return [self.runtime.read(index, lambda shard: shard.list_groups()) for index in shards]
+
+    def describe_classic(self, group_id: str) -> Promise[DescribedGroup]:
+        return self._read(group_id, lambda shard: shard.describe_classic(group_id))
+
+    def delete_group(self, group_id: str) -> Promise[None]:
+        return self._ask(group_id, lambda shard: shard.delete_group(group_id))
+
+    # Inside
+
+    def shard_of(self, group_id: str) -> int:
+        """The partition of the offsets topic that holds the group."""
+        topic = self._topics.find(OFFSETS_TOPIC)
+        if topic is None:
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{OFFSETS_TOPIC} is not there yet.")
+        return shard_of(group_id, topic.partitions)
+
+    def _submit(self, group_id: str, decide: Callable[[GroupShard], Decision]) -> None:
+        self.runtime.submit(self.shard_of(group_id), decide)
+
+    def _ask(
+        self, group_id: str, decide: Callable[[GroupShard], tuple[Decision, T]], *, named: bool = False
+    ) -> Promise[T]:
+        try:
+            if named:
+                check_group_id(group_id)
+            return self.runtime.ask(self.shard_of(group_id), decide)
+        except KafkaError as error:
+            return failed(error)
+
+    def _read(self, group_id: str, look: Callable[[GroupShard], T]) -> Promise[T]:
+        try:
+            return self.runtime.read(self.shard_of(group_id), look)
+        except KafkaError as error:
+            return failed(error)
+
+
+def check_group_id(group_id: str) -> None:
+    """Members need a group with a name; offsets alone may be committed without one, as ever."""
+    if not group_id:
+        raise KafkaError(ErrorCode.INVALID_GROUP_ID, "The group id is empty.")
+
+
+def done(value: T) -> Promise[T]:
+    promise: Promise[T] = Promise()
+    promise.complete(value)
+    return promise
+
+
+def failed(error: KafkaError) -> Promise[T]:
+    promise: Promise[T] = Promise()
+    promise.fail(error)
+    return promise
 
 
 def shard_of(group: str, shards: int) -> int:

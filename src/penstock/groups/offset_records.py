@@ -5,10 +5,12 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+from penstock.groups.record_keys import KeyKind
 from penstock.protocol.primitives import Reader, Writer
+from penstock.records.record import Record
 
-KEY_VERSION: Final = 1
 VALUE_VERSION: Final = 3
+FIRST_FLEXIBLE: Final = 4
 
 
 class OffsetKey(NamedTuple):
@@ -26,40 +28,53 @@ class CommittedOffset(NamedTuple):
     leader_epoch: int
     metadata: str
     commit_timestamp_ms: int
+    expire_timestamp_ms: int = -1
+    """Asked for by clients of OffsetCommit v2-v4 alone; -1 leaves it to `offsets.retention.minutes`."""
+
+
+def offset_record(key: OffsetKey, committed: CommittedOffset) -> Record:
+    return Record(encode_key(key), encode_value(committed), (), committed.commit_timestamp_ms)
 
 
 def encode_key(key: OffsetKey) -> bytes:
     writer = Writer()
-    writer.int16(KEY_VERSION)
+    writer.int16(KeyKind.OFFSET_COMMIT)
     writer.string(key.group)
     writer.string(key.topic)
     writer.int32(key.partition)
     return bytes(writer.data)
 
 
-def decode_key(data: bytes) -> OffsetKey | None:
-    """None for a key of another kind (a group's own record)."""
-    reader = Reader(memoryview(data))
-    if reader.int16() > KEY_VERSION:
-        return None
+def decode_key(reader: Reader) -> OffsetKey:
+    """The reader stands behind the kind."""
     return OffsetKey(reader.string(), reader.string(), reader.int32())
 
 
 def encode_value(committed: CommittedOffset) -> bytes:
+    """Version 3, or version 1 when the offset has an expiry of its own: later versions have no field for
+    it."""
+    expires = committed.expire_timestamp_ms >= 0
     writer = Writer()
-    writer.int16(VALUE_VERSION)
+    writer.int16(1 if expires else VALUE_VERSION)
     writer.int64(committed.offset)
-    writer.int32(committed.leader_epoch)
+    if not expires:
+        writer.int32(committed.leader_epoch)
     writer.string(committed.metadata)
     writer.int64(committed.commit_timestamp_ms)
+    if expires:
+        writer.int64(committed.expire_timestamp_ms)
     return bytes(writer.data)
 
 
 def decode_value(data: bytes) -> CommittedOffset:
-    """Versions 0 to 3: older ones lack the epoch, version 1 has an expiry that nobody uses any more."""
+    """Versions 0 to 4: older ones lack the epoch, version 1 has an expiry, version 4 is flexible."""
     reader = Reader(memoryview(data))
     version = reader.int16()
+    reader.flexible = version >= FIRST_FLEXIBLE
     offset = reader.int64()
     leader_epoch = reader.int32() if version >= 3 else -1
     metadata = reader.string()
-    return CommittedOffset(offset, leader_epoch, metadata, reader.int64())
+    committed_ms = reader.int64()
+    return CommittedOffset(
+        offset, leader_epoch, metadata, committed_ms, reader.int64() if version == 1 else -1
+    )

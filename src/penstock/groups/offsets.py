@@ -1,57 +1,89 @@
-"""Committed offsets of the groups of one shard. Pure: `decide_commit` gives records, `replay` applies one."""
+"""Committed offsets of the groups of one shard, and those of transactions that are still open. Changed by
+replay only."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Final
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
-from penstock.groups.offset_records import (
-    CommittedOffset,
-    OffsetKey,
-    decode_key,
-    decode_value,
-    encode_key,
-    encode_value,
-)
-from penstock.protocol.errors import ErrorCode, KafkaError
-from penstock.records.record import Record
-
-SIMPLE_CONSUMER: Final = -1  # the generation of a client that is a member of nothing
+from penstock.coordinator.shard_log import Marker
+from penstock.groups.offset_records import CommittedOffset, OffsetKey
+from penstock.records.batch import NO_PRODUCER_ID
 
 
-class CommittedOffsets:
-    """State of one shard, changed by `replay` only."""
+class _Stored(NamedTuple):
+    committed: CommittedOffset
+    record_offset: int  # where the commit stands in the log: of two commits the later one counts
 
-    def __init__(self, metadata_max_bytes: int) -> None:
-        self._metadata_max_bytes = metadata_max_bytes
-        self._groups: dict[str, dict[tuple[str, int], CommittedOffset]] = {}
 
-    def decide_commit(self, key: OffsetKey, committed: CommittedOffset, generation_id: int) -> Record:
-        """The record of one commit, or Kafka's reason to refuse it."""
-        if not key.group:
-            raise KafkaError(ErrorCode.INVALID_GROUP_ID, "The configured groupId is invalid: it is empty.")
-        if generation_id != SIMPLE_CONSUMER:
-            # Members of groups are not served yet, so whoever claims a generation is nobody's member.
-            raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, f"The group {key.group} has no members.")
-        if len(committed.metadata.encode()) > self._metadata_max_bytes:
-            raise KafkaError(
-                ErrorCode.OFFSET_METADATA_TOO_LARGE,
-                f"The metadata of {key.topic}-{key.partition} is longer than "
-                f"{self._metadata_max_bytes} bytes.",
-            )
-        return Record(encode_key(key), encode_value(committed), (), committed.commit_timestamp_ms)
+class Offsets:
+    """Positions by group, topic and partition."""
 
-    def replay(self, records: Iterable[Record]) -> None:
-        for record in records:
-            key = decode_key(record.key) if record.key is not None else None
-            if key is None:
-                continue
-            group = self._groups.setdefault(key.group, {})
-            if record.value is None:
-                group.pop((key.topic, key.partition), None)
-            else:
-                group[key.topic, key.partition] = decode_value(record.value)
+    def __init__(self) -> None:
+        self._groups: dict[str, dict[tuple[str, int], _Stored]] = {}
+        self._open: dict[int, dict[OffsetKey, _Stored]] = {}  # by producer id
+
+    def replay(
+        self, key: OffsetKey, committed: CommittedOffset | None, producer_id: int, record_offset: int
+    ) -> None:
+        """None is a tombstone, which also takes back what open transactions have committed there."""
+        if committed is None:
+            self._remove(key)
+            for pending in self._open.values():
+                pending.pop(key, None)
+        elif producer_id == NO_PRODUCER_ID:
+            self._put(key, _Stored(committed, record_offset))
+        else:
+            self._open.setdefault(producer_id, {})[key] = _Stored(committed, record_offset)
+
+    def replay_marker(self, marker: Marker) -> None:
+        """A transaction has ended: its offsets count from now on, unless later ones were committed outside
+        of it."""
+        pending = self._open.pop(marker.producer_id, {})
+        if not marker.committed:
+            return
+        for key, stored in pending.items():
+            present = self._groups.get(key.group, {}).get((key.topic, key.partition))
+            if present is None or present.record_offset < stored.record_offset:
+                self._put(key, stored)
 
     def of(self, group: str) -> Mapping[tuple[str, int], CommittedOffset]:
         """Everything the group has committed."""
-        return self._groups.get(group, {})
+        return {place: stored.committed for place, stored in self._groups.get(group, {}).items()}
+
+    def find(self, key: OffsetKey) -> CommittedOffset | None:
+        stored = self._groups.get(key.group, {}).get((key.topic, key.partition))
+        return None if stored is None else stored.committed
+
+    def is_unstable(self, key: OffsetKey) -> bool:
+        """Whether an open transaction has committed here (KIP-447)."""
+        return any(key in pending for pending in self._open.values())
+
+    def has_open_transaction(self, group: str) -> bool:
+        return any(key.group == group for pending in self._open.values() for key in pending)
+
+    def keys_of(self, group: str) -> list[OffsetKey]:
+        """Every place where the group has committed, open transactions included."""
+        keys = {OffsetKey(group, *place): None for place in self._groups.get(group, {})}
+        for pending in self._open.values():
+            keys.update({key: None for key in pending if key.group == group})
+        return list(keys)
+
+    def keys_in(self, topic: str) -> list[OffsetKey]:
+        """Every place in a topic where any group has committed."""
+        return [key for group in self.groups() for key in self.keys_of(group) if key.topic == topic]
+
+    def groups(self) -> Iterator[str]:
+        known = dict.fromkeys(self._groups)
+        known.update({key.group: None for pending in self._open.values() for key in pending})
+        return iter(known)
+
+    def _put(self, key: OffsetKey, stored: _Stored) -> None:
+        self._groups.setdefault(key.group, {})[key.topic, key.partition] = stored
+
+    def _remove(self, key: OffsetKey) -> None:
+        places = self._groups.get(key.group)
+        if places is not None:
+            places.pop((key.topic, key.partition), None)
+            if not places:
+                del self._groups[key.group]

@@ -12,6 +12,7 @@ from typing import Final
 
 from penstock.clock import SystemClock
 from penstock.protocol.metadata import Node as Endpoint
+from penstock.server.coordinators import CoordinatorDriver
 from penstock.server.node import Node
 from penstock.server.server import Server
 from penstock.settings import BrokerSettings
@@ -28,13 +29,15 @@ class RunningBroker:
     def __init__(self, settings: BrokerSettings) -> None:
         endpoints: dict[str, Endpoint] = {}
         self._stopped = threading.Event()
-        self._node = Node(settings, OsDisk(), SystemClock(), SystemRandom(), endpoints)
+        clock = SystemClock()
+        self._node = Node(settings, OsDisk(), clock, SystemRandom(), endpoints)
         try:
             self._server = Server(self._node, settings.client_listeners)
         except OSError:
             self._node.close()
             raise
         endpoints.update(_endpoints(settings, self._server.addresses))
+        self._coordinators = CoordinatorDriver(self._node.broker.groups.runtime, clock)
         self._housekeeper = threading.Thread(target=self._keep_house, name="housekeeper", daemon=True)
 
     @property
@@ -43,6 +46,7 @@ class RunningBroker:
         return self._server.addresses
 
     def start(self) -> None:
+        self._coordinators.start()
         self._server.start()
         self._housekeeper.start()
 
@@ -50,6 +54,7 @@ class RunningBroker:
         """The clean shutdown: no more requests, then everything to disk."""
         self._stopped.set()
         self._server.close()
+        self._coordinators.close()
         self._housekeeper.join()
         self._node.close()
 

@@ -9,17 +9,19 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from random import Random
+from uuid import UUID
 
 from penstock.clock import Clock
 from penstock.controller.controller import METADATA_TOPIC, METADATA_TOPIC_ID, Controller
-from penstock.groups.coordinator import OFFSETS_TOPIC, GroupCoordinator, ShardLog
+from penstock.groups.coordinator import GroupCoordinator
+from penstock.groups.settings import GroupSettings
 from penstock.handlers.authorize import AllowAll
 from penstock.handlers.broker import Broker
 from penstock.handlers.table import served
 from penstock.protocol.metadata import Node as Endpoint
 from penstock.replication.partitions import Partitions
+from penstock.server.coordinators import CoordinatorFollower, ImageTopics
 from penstock.server.follower import MetadataFollower
-from penstock.server.shard_log import PartitionShardLog
 from penstock.settings import BrokerSettings, TopicSettings
 from penstock.storage.disk import Disk
 from penstock.storage.log import Log
@@ -51,13 +53,15 @@ class Node:
         self._logs.open_all(settings.topic_defaults)
         self._partitions = Partitions()
         controller = Controller(self._metadata_log(), clock.now_ms)
+        topics = ImageTopics(controller, settings.broker_rack)
+        groups = GroupCoordinator(GroupSettings.of(settings), clock, topics, self._new_member_suffix)
         self.broker = Broker(
             settings=settings,
             clock=clock,
             cluster_id=self._logs.cluster_id,
             controller=controller,
             partitions=self._partitions,
-            groups=GroupCoordinator(self._shard_log, settings.offset_metadata_max_bytes),
+            groups=groups,
             authorizer=AllowAll(),
             apis=served(),
             new_topic_id=self._new_topic_id,
@@ -66,6 +70,7 @@ class Node:
         controller.watch(
             MetadataFollower(settings.node_id, self._logs, self._partitions, settings.topic_defaults)
         )
+        controller.watch(CoordinatorFollower(settings.node_id, self._partitions, groups))
 
     def tick(self) -> None:
         """Housekeeping: flush what was rolled, write checkpoints, drop what is past its retention."""
@@ -80,13 +85,12 @@ class Node:
         settings = dataclasses.replace(TopicSettings(), max_message_bytes=2**31 - 1)
         return self._logs.get_or_create(METADATA_TOPIC, 0, METADATA_TOPIC_ID, settings)
 
-    def _shard_log(self, index: int) -> ShardLog | None:
-        partition = self._partitions.find(OFFSETS_TOPIC, index)
-        return None if partition is None else PartitionShardLog(partition)
-
     def _new_topic_id(self) -> bytes:
         """A random UUID (version 4)."""
         value = bytearray(self._random.randbytes(16))
         value[6] = value[6] & 0x0F | 0x40
         value[8] = value[8] & 0x3F | 0x80
         return bytes(value)
+
+    def _new_member_suffix(self) -> str:
+        return str(UUID(bytes=self._new_topic_id()))

@@ -1,28 +1,57 @@
-"""The partition under a coordinator's shard, as the shard wants to see it: append a batch, read every record
-back."""
+"""The partition under a coordinator's shard, as the shard wants to see it: append a batch, hear of its
+commitment, read everything back."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from threading import get_ident
 from typing import Final
 
-from penstock.records.batch import iter_headers
-from penstock.records.record import Record, decode_batch
+from penstock.coordinator.shard_log import Entry, Marker
+from penstock.records.batch import NO_PRODUCER_ID, iter_headers
+from penstock.records.record import decode_batch
 from penstock.replication.partition import Partition
 
 _READ_BYTES: Final = 1 << 20
+_COMMIT_MARKER: Final = 1  # the type of a control record, in the second half of its key
 
 
 class PartitionShardLog:
-    """Adapts `replication.partition:Partition` to `groups.coordinator:ShardLog`."""
+    """Adapts `replication.partition:Partition` to `coordinator.shard_log:ShardLog`."""
 
     def __init__(self, partition: Partition) -> None:
         self._partition = partition
+        self._listener: Callable[[], None] | None = None
+        self._appending: int | None = None  # the thread that appends, which must not be told of its own doing
 
-    def append(self, batch: memoryview) -> object:
-        return self._partition.append(batch, origin="coordinator")
+    def append(self, batch: memoryview) -> int:
+        self._appending = get_ident()
+        try:
+            return self._partition.append(batch, origin="coordinator").base_offset
+        finally:
+            self._appending = None
 
-    def read_all(self) -> Iterator[Record]:
+    @property
+    def committed_offset(self) -> int:
+        return self._partition.high_watermark
+
+    @property
+    def is_empty(self) -> bool:
+        return self._partition.log.log_start_offset == self._partition.log.log_end_offset
+
+    def on_commit(self, listener: Callable[[], None]) -> None:
+        self._listener = listener
+        self._partition.watch(self)
+
+    def wake(self) -> None:
+        """The partition has changed; a waiter is woken once, so it registers again."""
+        if self._partition.deleted:
+            return
+        self._partition.watch(self)
+        if self._listener is not None and self._appending != get_ident():
+            self._listener()
+
+    def read_all(self) -> Iterator[Entry | Marker]:
         offset = self._partition.log.log_start_offset
         while True:
             fetched = self._partition.fetch(offset, _READ_BYTES, at_least_one=True)
@@ -30,6 +59,14 @@ class PartitionShardLog:
                 return
             data = memoryview(fetched.records.read())
             for position, header in iter_headers(data):
-                if not header.is_control:
-                    yield from decode_batch(data, position)
+                records = decode_batch(data, position)
                 offset = header.next_offset
+                if header.is_control:
+                    yield from (
+                        Marker(header.producer_id, int.from_bytes(record.key[2:4], "big") == _COMMIT_MARKER)
+                        for record in records
+                        if record.key is not None
+                    )
+                else:
+                    producer_id = header.producer_id if header.is_transactional else NO_PRODUCER_ID
+                    yield from (Entry(record, producer_id) for record in records)

@@ -1,0 +1,62 @@
+"""An answer that is not there yet. A shard completes it, a request in purgatory watches it; nobody blocks."""
+
+from __future__ import annotations
+
+from threading import Lock
+from typing import Generic, TypeVar
+
+from penstock.protocol.errors import KafkaError
+from penstock.replication.partition import Waiter
+
+T = TypeVar("T")
+
+
+class Promise(Generic[T]):
+    """Completed once, with a value or an error; what comes later is ignored. Waiters are woken once."""
+
+    __slots__ = ("_done", "_error", "_lock", "_value", "_waiters")
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._waiters: list[Waiter] = []
+        self._done = False
+        self._value: T | None = None
+        self._error: KafkaError | None = None
+
+    @property
+    def done(self) -> bool:
+        return self._done
+
+    def complete(self, value: T) -> None:
+        self._settle(value, None)
+
+    def fail(self, error: KafkaError) -> None:
+        self._settle(None, error)
+
+    def result(self) -> T:
+        """The value, or the error raised. Only of a promise that is done."""
+        assert self._done, "the promise is not done"
+        if self._error is not None:
+            raise self._error
+        return self._value  # type: ignore[return-value]
+
+    def watch(self, waiter: Waiter) -> None:
+        with self._lock:
+            if not self._done:
+                self._waiters.append(waiter)
+                return
+        waiter.wake()
+
+    def unwatch(self, waiter: Waiter) -> None:
+        with self._lock:
+            if waiter in self._waiters:
+                self._waiters.remove(waiter)
+
+    def _settle(self, value: T | None, error: KafkaError | None) -> None:
+        with self._lock:
+            if self._done:
+                return
+            self._value, self._error, self._done = value, error, True
+            waiters, self._waiters = self._waiters, []
+        for waiter in waiters:
+            waiter.wake()

@@ -1,0 +1,176 @@
+"""Commits: who may commit, what is written, what may be deleted and what has expired."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from penstock.coordinator.decision import Context, Decision, Producer
+from penstock.groups.any_group import AnyGroup, Groups
+from penstock.groups.classic_group import ClassicGroup, ClassicState
+from penstock.groups.consumer_group import ConsumerGroup
+from penstock.groups.messages import CommitIdentity
+from penstock.groups.offset_records import CommittedOffset, OffsetKey, encode_key, offset_record
+from penstock.groups.offsets import Offsets
+from penstock.groups.settings import GroupSettings
+from penstock.protocol.errors import ErrorCode, KafkaError
+from penstock.records.record import Record
+
+FIRST_WITH_GROUP_ID_NOT_FOUND = 9  # versions of OffsetCommit that know KIP-848's errors
+
+Place = tuple[str, int]
+
+
+class Commits:
+    """Decides about the offsets of one shard."""
+
+    def __init__(self, context: Context, groups: Groups, offsets: Offsets, settings: GroupSettings) -> None:
+        self._context = context
+        self._groups = groups
+        self._offsets = offsets
+        self._settings = settings
+
+    def commit(
+        self,
+        group_id: str,
+        identity: CommitIdentity,
+        wanted: Mapping[Place, CommittedOffset],
+        producer: Producer | None = None,
+    ) -> tuple[Decision, dict[Place, ErrorCode]]:
+        """Each partition is decided by itself; what is accepted is written as one batch. KafkaError when the
+        group refuses all of it. With a producer they count when its transaction commits."""
+        self._check(group_id, identity, transactional=producer is not None)
+        records: list[Record] = []
+        errors: dict[Place, ErrorCode] = {}
+        for place, committed in wanted.items():
+            if len(committed.metadata) > self._settings.offset_metadata_max_bytes:
+                errors[place] = ErrorCode.OFFSET_METADATA_TOO_LARGE
+                continue
+            errors[place] = ErrorCode.NONE
+            records.append(offset_record(OffsetKey(group_id, *place), committed))
+        return Decision(tuple(records), producer=producer), errors
+
+    def _check(self, group_id: str, identity: CommitIdentity, *, transactional: bool) -> None:
+        group = self._groups.get(group_id)
+        if group is None:
+            if identity.generation_or_epoch < 0:
+                return  # nobody's member: replay makes a simple group of it
+            if identity.api_version >= FIRST_WITH_GROUP_ID_NOT_FOUND and not transactional:
+                raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"There is no group {group_id}.")
+            raise KafkaError(ErrorCode.ILLEGAL_GENERATION, f"There is no group {group_id}.")
+        if isinstance(group, ConsumerGroup):
+            self._check_consumer(group, identity, transactional)
+        else:
+            _check_classic(group, identity, transactional)
+
+    @staticmethod
+    def _check_consumer(group: ConsumerGroup, identity: CommitIdentity, transactional: bool) -> None:
+        try:
+            group.check_commit(identity, transactional=transactional)
+        except KafkaError as error:
+            if transactional and error.code is ErrorCode.STALE_MEMBER_EPOCH:
+                raise KafkaError(ErrorCode.ILLEGAL_GENERATION, error.message) from None
+            raise
+
+    def fetch(
+        self,
+        group_id: str,
+        member_id: str | None,
+        member_epoch: int,
+        places: Iterable[Place] | None,
+        *,
+        require_stable: bool,
+    ) -> dict[Place, CommittedOffset | ErrorCode | None]:
+        """The offset of each place (of all that have one when none is named), None where there is none."""
+        group = self._groups.get(group_id)
+        if isinstance(group, ConsumerGroup):
+            group.check_fetch(member_id, member_epoch)
+        if places is None:
+            places = [(key.topic, key.partition) for key in self._offsets.keys_of(group_id)]
+        found: dict[Place, CommittedOffset | ErrorCode | None] = {}
+        for place in places:
+            key = OffsetKey(group_id, *place)
+            if require_stable and self._offsets.is_unstable(key):
+                found[place] = ErrorCode.UNSTABLE_OFFSET_COMMIT
+            else:
+                found[place] = self._offsets.find(key)
+        return found
+
+    def delete(self, group_id: str, places: Iterable[Place]) -> tuple[Decision, dict[Place, ErrorCode]]:
+        """OffsetDelete: never of a topic that a member reads."""
+        group = self._groups.get(group_id)
+        if group is None:
+            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"There is no group {group_id}.")
+        if isinstance(group, ClassicGroup) and not group.is_empty and not group.uses_consumer_protocol:
+            raise KafkaError(ErrorCode.NON_EMPTY_GROUP, f"{group_id} has members that say nothing of topics.")
+        errors: dict[Place, ErrorCode] = {}
+        records = []
+        for topic, index in places:
+            if group.is_subscribed_to(topic):
+                errors[topic, index] = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
+                continue
+            errors[topic, index] = ErrorCode.NONE
+            key = OffsetKey(group_id, topic, index)
+            if self._offsets.find(key) is not None or self._offsets.is_unstable(key):
+                records.append(self.tombstone(key))
+        return Decision(tuple(records)), errors
+
+    def delete_all(self, group_id: str) -> list[Record]:
+        return [self.tombstone(key) for key in self._offsets.keys_of(group_id)]
+
+    def delete_topic(self, topic: str) -> Decision:
+        """The topic is gone, and so are positions in it: one of the same name would not have them."""
+        return Decision(tuple(self.tombstone(key) for key in self._offsets.keys_in(topic)))
+
+    def expire(self, group_id: str, group: AnyGroup) -> tuple[list[Record], bool]:
+        """Tombstones of what has expired, and whether nothing is left. An offset expires only when nobody
+        could still want it: a group with members keeps those of the topics it reads, however old they are."""
+        expired, left = [], self._offsets.has_open_transaction(group_id)
+        for (topic, index), committed in self._offsets.of(group_id).items():
+            key = OffsetKey(group_id, topic, index)
+            if self._has_expired(group, topic, committed) and not self._offsets.is_unstable(key):
+                expired.append(self.tombstone(key))
+            else:
+                left = True
+        return expired, not left
+
+    def _has_expired(self, group: AnyGroup, topic: str, committed: CommittedOffset) -> bool:
+        if group.is_subscribed_to(topic):
+            return False
+        since_ms = expires_since_ms(group, committed)
+        if since_ms is None:
+            return False
+        now_ms = self._context.now_ms()
+        if committed.expire_timestamp_ms >= 0:
+            return now_ms >= committed.expire_timestamp_ms
+        return now_ms - since_ms >= self._settings.offsets_retention_ms
+
+    def tombstone(self, key: OffsetKey) -> Record:
+        return Record(encode_key(key), None, (), self._context.now_ms())
+
+
+def expires_since_ms(group: AnyGroup, committed: CommittedOffset) -> int | None:
+    """From when on the retention of an offset counts; None while it cannot expire (KIP-211)."""
+    if isinstance(group, ConsumerGroup) or group.protocol_type is None:
+        return committed.commit_timestamp_ms
+    if group.is_empty:
+        return group.state_timestamp_ms if group.state_timestamp_ms >= 0 else committed.commit_timestamp_ms
+    if group.uses_consumer_protocol and group.subscribed_topics is not None:
+        return committed.commit_timestamp_ms if group.state is ClassicState.STABLE else None
+    return None
+
+
+def _check_classic(group: ClassicGroup, identity: CommitIdentity, transactional: bool) -> None:
+    generation_id = identity.generation_or_epoch
+    if generation_id < 0 and group.is_empty:
+        return
+    if generation_id >= 0 or identity.member_id or identity.instance_id is not None:
+        group.check_member(identity.member_id, identity.instance_id)
+        if generation_id != group.generation_id:
+            raise KafkaError(
+                ErrorCode.ILLEGAL_GENERATION,
+                f"The generation of {group.group_id} is {group.generation_id}, not {generation_id}.",
+            )
+    elif not transactional:
+        raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, f"The group {group.group_id} has members.")
+    if not transactional and group.state is ClassicState.COMPLETING:
+        raise KafkaError(ErrorCode.REBALANCE_IN_PROGRESS, "The assignment is not there yet.")

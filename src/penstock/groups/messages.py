@@ -1,0 +1,125 @@
+"""Requests to the group coordinator and their answers, as the protocols of groups see them.
+
+Handlers translate between these and the bytes of each version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from penstock.protocol.errors import ErrorCode
+
+UNKNOWN_MEMBER_ID: Final = ""
+NO_GENERATION: Final = -1
+
+
+class Client(NamedTuple):
+    """Who sent a request, as `DescribeGroups` shows it."""
+
+    client_id: str
+    host: str
+
+
+class JoinRequest(NamedTuple):
+    group_id: str
+    member_id: str
+    instance_id: str | None
+    session_timeout_ms: int
+    rebalance_timeout_ms: int
+    protocol_type: str
+    protocols: tuple[tuple[str, bytes], ...]  # name and metadata, the most wanted first
+    client: Client
+    requires_known_member_id: bool  # from v4 on a new member joins twice (KIP-394)
+    supports_skipping_assignment: bool  # from v9 on a static leader is told to (KIP-814)
+
+
+class JoinedMember(NamedTuple):
+    """A member as the leader of the group sees it."""
+
+    member_id: str
+    instance_id: str | None
+    metadata: bytes
+
+
+class JoinResult(NamedTuple):
+    error: ErrorCode
+    member_id: str
+    generation_id: int = NO_GENERATION
+    protocol_type: str | None = None
+    protocol_name: str | None = None
+    leader: str = ""
+    skip_assignment: bool = False
+    members: tuple[JoinedMember, ...] = ()
+
+
+class SyncRequest(NamedTuple):
+    group_id: str
+    member_id: str
+    instance_id: str | None
+    generation_id: int
+    protocol_type: str | None
+    protocol_name: str | None
+    assignments: Mapping[str, bytes]
+
+
+class SyncResult(NamedTuple):
+    error: ErrorCode
+    protocol_type: str | None = None
+    protocol_name: str | None = None
+    assignment: bytes = b""
+
+
+class HeartbeatRequest(NamedTuple):
+    group_id: str
+    member_id: str
+    instance_id: str | None
+    generation_id: int
+
+
+class Leaver(NamedTuple):
+    """One member that leaves. An administrator names the instance alone, without a member id."""
+
+    member_id: str
+    instance_id: str | None
+
+
+class LeaveResult(NamedTuple):
+    member_id: str
+    instance_id: str | None
+    error: ErrorCode
+
+
+class CommitIdentity(NamedTuple):
+    """Who commits offsets: a member, or nobody's member with generation -1."""
+
+    member_id: str
+    instance_id: str | None
+    generation_or_epoch: int
+    api_version: int
+
+
+class ListedGroup(NamedTuple):
+    group_id: str
+    protocol_type: str
+    state: str
+    group_type: str
+
+
+class DescribedMember(NamedTuple):
+    member_id: str
+    instance_id: str | None
+    client_id: str
+    client_host: str
+    metadata: bytes
+    assignment: bytes
+
+
+class DescribedGroup(NamedTuple):
+    group_id: str
+    state: str
+    protocol_type: str = ""
+    protocol: str = ""
+    members: tuple[DescribedMember, ...] = ()
+    error: ErrorCode = ErrorCode.NONE
+    error_message: str | None = None

@@ -1,0 +1,45 @@
+"""DeleteGroups, v0-v2: groups that nobody is in, with their offsets."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from penstock.coordinator.promise import Promise
+from penstock.groups.coordinator import failed
+from penstock.handlers.authorize import Operation, ResourceType
+from penstock.handlers.broker import Broker
+from penstock.handlers.promised import outcome, reply_when_done
+from penstock.handlers.reply import Outcome
+from penstock.handlers.request import Request
+from penstock.protocol.apis import Api
+from penstock.protocol.errors import ErrorCode, KafkaError
+from penstock.protocol.messages import encode_response, read_request
+
+VERSIONS: Final = (0, 2)
+
+
+def handle(request: Request, broker: Broker) -> Outcome:
+    wanted = read_request(Api.DELETE_GROUPS, request.version, request.reader)
+    promises: dict[str, Promise[None]] = {
+        group_id: broker.groups.delete_group(group_id)
+        if request.may(broker, Operation.DELETE, ResourceType.GROUP, group_id)
+        else failed(KafkaError(ErrorCode.GROUP_AUTHORIZATION_FAILED))
+        for group_id in wanted.groups_names
+    }
+
+    def encode() -> bytes:
+        results = [
+            {"group_id": group_id, "error_code": _code(promise)} for group_id, promise in promises.items()
+        ]
+        fields = {"throttle_time": 0, "results": results}
+        return encode_response(Api.DELETE_GROUPS, request.version, fields)
+
+    return reply_when_done(broker, promises.values(), encode)
+
+
+def _code(promise: Promise[None]) -> ErrorCode:
+    try:
+        outcome(promise)
+    except KafkaError as error:
+        return error.code
+    return ErrorCode.NONE

@@ -1,0 +1,41 @@
+"""Heartbeat, v0-v4: a member of a classic group is alive, and learns of a rebalance."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from penstock.groups.coordinator import failed
+from penstock.groups.messages import HeartbeatRequest
+from penstock.handlers.authorize import Operation, ResourceType
+from penstock.handlers.broker import Broker
+from penstock.handlers.promised import outcome, reply_when_done
+from penstock.handlers.reply import Outcome
+from penstock.handlers.request import Request
+from penstock.protocol.apis import Api
+from penstock.protocol.errors import ErrorCode, KafkaError
+from penstock.protocol.messages import encode_response, read_request
+
+VERSIONS: Final = (0, 4)
+
+
+def handle(request: Request, broker: Broker) -> Outcome:
+    wanted = read_request(Api.HEARTBEAT, request.version, request.reader)
+    if request.may(broker, Operation.READ, ResourceType.GROUP, wanted.group_id):
+        beat = HeartbeatRequest(
+            wanted.group_id,
+            wanted.member_id,
+            getattr(wanted, "group_instance_id", None),
+            wanted.generation_id,
+        )
+        promise = broker.groups.heartbeat(beat)
+    else:
+        promise = failed(KafkaError(ErrorCode.GROUP_AUTHORIZATION_FAILED))
+
+    def encode() -> bytes:
+        try:
+            code = outcome(promise)
+        except KafkaError as error:
+            code = error.code
+        return encode_response(Api.HEARTBEAT, request.version, {"throttle_time": 0, "error_code": code})
+
+    return reply_when_done(broker, [promise], encode)

@@ -1,0 +1,52 @@
+"""LeaveGroup, v0-v5: members go; from v3 on several at once, and static ones by their instance id alone."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from penstock.groups.coordinator import failed
+from penstock.groups.messages import Leaver, LeaveResult
+from penstock.handlers.authorize import Operation, ResourceType
+from penstock.handlers.broker import Broker
+from penstock.handlers.promised import outcome, reply_when_done
+from penstock.handlers.reply import Outcome
+from penstock.handlers.request import Request
+from penstock.protocol.apis import Api
+from penstock.protocol.errors import ErrorCode, KafkaError
+from penstock.protocol.messages import encode_response, read_request
+
+VERSIONS: Final = (0, 5)
+BATCHED_FROM: Final = 3
+
+
+def handle(request: Request, broker: Broker) -> Outcome:
+    wanted = read_request(Api.LEAVE_GROUP, request.version, request.reader)
+    if request.may(broker, Operation.READ, ResourceType.GROUP, wanted.group_id):
+        promise = broker.groups.leave(wanted.group_id, _leavers(request.version, wanted))
+    else:
+        promise = failed(KafkaError(ErrorCode.GROUP_AUTHORIZATION_FAILED))
+
+    def encode() -> bytes:
+        try:
+            return _encode(request.version, ErrorCode.NONE, outcome(promise))
+        except KafkaError as error:
+            return _encode(request.version, error.code, [])
+
+    return reply_when_done(broker, [promise], encode)
+
+
+def _leavers(version: int, wanted: Any) -> tuple[Leaver, ...]:
+    if version < BATCHED_FROM:
+        return (Leaver(wanted.member_id, None),)
+    return tuple(Leaver(member.member_id, member.group_instance_id) for member in wanted.members)
+
+
+def _encode(version: int, error: ErrorCode, results: list[LeaveResult]) -> bytes:
+    if version < BATCHED_FROM and error is ErrorCode.NONE:
+        error = results[0].error
+    members = [
+        {"member_id": result.member_id, "group_instance_id": result.instance_id, "error_code": result.error}
+        for result in results
+    ]
+    fields = {"throttle_time": 0, "error_code": error, "members": members}
+    return encode_response(Api.LEAVE_GROUP, version, fields)

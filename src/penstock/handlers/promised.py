@@ -1,0 +1,42 @@
+"""Answers that rest on promises of a coordinator: given at once when they are done, waited for otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final, TypeVar
+
+from penstock.coordinator.promise import Promise
+from penstock.handlers.broker import Broker
+from penstock.handlers.reply import Reply, Wait
+from penstock.protocol.errors import ErrorCode, KafkaError
+
+T = TypeVar("T")
+
+COMMIT_SECONDS: Final = 5.0
+"""How long an answer waits for the commitment of what it rests on: Kafka's `offsets.commit.timeout.ms`."""
+
+
+def reply_when_done(
+    broker: Broker,
+    promises: Iterable[Promise[Any]],
+    encode: Callable[[], bytes],
+    *,
+    seconds: float = COMMIT_SECONDS,
+) -> Reply | Wait:
+    """`encode` reads the promises with `outcome`; at the deadline some of them may not be done."""
+    watched: Sequence[Promise[Any]] = [promise for promise in promises if not promise.done]
+    deadline = broker.clock.monotonic() + seconds
+
+    def resume(expired: bool) -> Reply | Wait:
+        if expired or all(promise.done for promise in watched):
+            return Reply([encode()])
+        return Wait(watched, deadline, resume)
+
+    return resume(False)
+
+
+def outcome(promise: Promise[T]) -> T:
+    """What was promised; KafkaError when it was refused, or is not known to be committed by the deadline."""
+    if not promise.done:
+        raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "The coordinator did not answer in time.")
+    return promise.result()
