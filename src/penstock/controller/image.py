@@ -20,6 +20,7 @@ from penstock.controller.metadata_records import (
 
 TOPIC_RESOURCE: Final = 2
 BROKER_RESOURCE: Final = 4
+_NOTHING: Final[Mapping[str, str]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +56,13 @@ class Image:
         """A topic by name, or by id when the name is empty."""
         return self.topics.get(name or self.names.get(topic_id, ""))
 
+    def config(self, resource_type: int, name: str) -> Mapping[str, str]:
+        """What differs from the defaults."""
+        return self.configs.get((resource_type, name), _NOTHING)
+
     def topic_config(self, name: str) -> Mapping[str, str]:
         """What differs from the defaults."""
-        return self.configs.get((TOPIC_RESOURCE, name), {})
+        return self.config(TOPIC_RESOURCE, name)
 
 
 def replay(image: Image, records: Iterable[MetadataRecord]) -> Image:
@@ -121,7 +126,10 @@ class _Step:
             config.pop(record.name, None)
         else:
             config[record.name] = record.value
-        self._configs[key] = config
+        if config:
+            self._configs[key] = config
+        else:
+            self._configs.pop(key, None)
 
     def _remove_topic(self, topic_id: bytes) -> None:
         name = self._names.pop(topic_id)

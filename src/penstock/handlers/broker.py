@@ -22,7 +22,8 @@ from penstock.settings import BrokerSettings
 class Broker:
     """Everything a handler may touch."""
 
-    settings: BrokerSettings
+    settings: BrokerSettings  # as they are now: those of the start with what was changed since
+    static_settings: BrokerSettings  # as they were given at start
     clock: Clock
     cluster_id: str
     controller: Controller

@@ -3,63 +3,129 @@ on."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from enum import IntEnum
-from typing import Any
+from typing import Any, Final
 
+from penstock.controller.configs import ALL_BROKERS
+from penstock.controller.image import BROKER_RESOURCE
 from penstock.handlers.broker import Broker
 from penstock.settings import Definition, TopicSettings, broker_definitions, topic_definitions
+
+UNKNOWN_TYPE: Final = 0
 
 
 class ConfigSource(IntEnum):
     """Kafka's codes for where a value comes from."""
 
     TOPIC = 1
+    DYNAMIC_BROKER = 2
+    DYNAMIC_DEFAULT_BROKER = 3
     STATIC_BROKER = 4
     DEFAULT = 5
 
 
-def topic_entries(broker: Broker, topic: str) -> list[dict[str, Any]]:
-    """Every setting of an existing topic."""
-    overrides = broker.controller.image.topic_config(topic)
-    defaults = broker.settings.topic_defaults
-    settings = TopicSettings.from_overrides(dict(overrides), defaults)
-    return [_topic_entry(row, settings, overrides.keys(), defaults) for row in topic_definitions().values()]
+Synonym = dict[str, Any]
 
 
-def broker_entries(broker: Broker) -> list[dict[str, Any]]:
-    """Every setting of this broker."""
-    entries = []
-    for row in broker_definitions().values():
-        given = row.name in broker.settings.given
-        source = ConfigSource.STATIC_BROKER if given else ConfigSource.DEFAULT
-        entries.append(_entry(row, broker.settings.text(row.name), source, []))
-    return entries
+class ConfigEntries:
+    """The settings of one broker and its topics at one moment."""
+
+    def __init__(self, broker: Broker) -> None:
+        image = broker.controller.image
+        self._image = image
+        self._settings = broker.settings
+        own = image.config(BROKER_RESOURCE, str(broker.settings.node_id))
+        self._all_brokers = image.config(BROKER_RESOURCE, ALL_BROKERS)
+        self._sources: tuple[tuple[ConfigSource, Mapping[str, str]], ...] = (
+            (ConfigSource.DYNAMIC_BROKER, own),
+            (ConfigSource.DYNAMIC_DEFAULT_BROKER, self._all_brokers),
+            (ConfigSource.STATIC_BROKER, broker.static_settings.given),
+        )
+
+    def topic(self, name: str) -> list[dict[str, Any]]:
+        """Every setting of an existing topic."""
+        overrides = self._image.topic_config(name)
+        settings = TopicSettings.from_overrides(overrides, self._settings.topic_defaults)
+        return [self._topic_entry(row, settings, overrides) for row in topic_definitions().values()]
+
+    def broker(self) -> list[dict[str, Any]]:
+        """Every setting of this broker, and what was set that is unknown here."""
+        known = [
+            _entry(row, self._settings.text(row.name), self._synonyms(row.synonyms or (row.name,)))
+            for row in broker_definitions().values()
+        ]
+        dynamic = {name for _, texts in self._sources[:2] for name in texts}
+        return known + [self._unknown_entry(name) for name in sorted(dynamic - broker_definitions().keys())]
+
+    def all_brokers(self) -> list[dict[str, Any]]:
+        """What was set for all brokers."""
+        entries = []
+        for name, text in sorted(self._all_brokers.items()):
+            row = broker_definitions().get(name)
+            if row is None:
+                entry = self._unknown_entry(name)
+            else:
+                entry = _entry(row, text, [_synonym(row.name, text, ConfigSource.DYNAMIC_DEFAULT_BROKER)])
+            entry["config_source"] = ConfigSource.DYNAMIC_DEFAULT_BROKER
+            entry["synonyms"] = [
+                item for item in entry["synonyms"] if item["source"] is ConfigSource.DYNAMIC_DEFAULT_BROKER
+            ]
+            entries.append(entry)
+        return entries
+
+    def _topic_entry(
+        self, row: Definition, settings: TopicSettings, overrides: Mapping[str, str]
+    ) -> dict[str, Any]:
+        text = settings.text(row.name)
+        synonyms = self._synonyms(row.synonyms)
+        if row.name in overrides:
+            synonyms.insert(0, _synonym(row.name, text, ConfigSource.TOPIC))
+        return _entry(row, text, synonyms)
+
+    def _synonyms(self, names: Sequence[str]) -> list[Synonym]:
+        """Where each of these broker settings has a value, strongest first."""
+        found = [
+            _synonym(name, texts[name], source)
+            for source, texts in self._sources
+            for name in names
+            if name in texts
+        ]
+        for name in names:
+            row = broker_definitions()[name]
+            if row.default_text is not None:
+                found.append(_synonym(name, row.default_text, ConfigSource.DEFAULT))
+        return found
+
+    def _unknown_entry(self, name: str) -> dict[str, Any]:
+        """A setting that nobody here knows might be a secret, so it is never shown."""
+        synonyms = [
+            _synonym(name, None, source) for source, texts in self._sources[:2] if texts.get(name) is not None
+        ]
+        return {
+            "name": name,
+            "value": None,
+            "read_only": True,
+            "config_source": synonyms[0]["source"],
+            "is_sensitive": True,
+            "synonyms": synonyms,
+            "config_type": UNKNOWN_TYPE,
+            "documentation": None,
+        }
 
 
-def _topic_entry(
-    row: Definition, settings: TopicSettings, overrides: Any, defaults: TopicSettings
-) -> dict[str, Any]:
-    inherited = defaults.text(row.name)
-    fallback = ConfigSource.DEFAULT if inherited == row.default_text else ConfigSource.STATIC_BROKER
-    text = settings.text(row.name)
-    synonyms = []
-    if row.name in overrides:
-        synonyms.append({"name": row.name, "value": text, "source": ConfigSource.TOPIC})
-    if row.synonyms:
-        synonyms.append({"name": row.synonyms[0], "value": inherited, "source": fallback})
-    return _entry(row, text, ConfigSource.TOPIC if row.name in overrides else fallback, synonyms)
+def _synonym(name: str, text: str | None, source: ConfigSource) -> Synonym:
+    return {"name": name, "value": text, "source": source}
 
 
-def _entry(
-    row: Definition, text: str | None, source: ConfigSource, synonyms: list[dict[str, Any]]
-) -> dict[str, Any]:
+def _entry(row: Definition, text: str | None, synonyms: list[Synonym]) -> dict[str, Any]:
     return {
         "name": row.name,
         "value": None if row.sensitive else text,
         "read_only": row.read_only,
-        "config_source": source,
+        "config_source": synonyms[0]["source"] if synonyms else ConfigSource.DEFAULT,
         "is_sensitive": row.sensitive,
-        "synonyms": synonyms,
+        "synonyms": [{**item, "value": None} for item in synonyms] if row.sensitive else synonyms,
         "config_type": row.type,
         "documentation": row.doc,
     }

@@ -8,7 +8,7 @@ from typing import Any, Final
 from penstock.controller.topics import NewTopic
 from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.broker import Broker
-from penstock.handlers.config_entries import topic_entries
+from penstock.handlers.config_entries import ConfigEntries
 from penstock.handlers.reply import Reply
 from penstock.handlers.request import Request
 from penstock.handlers.topic_creation import create_topic
@@ -63,7 +63,7 @@ def _created(broker: Broker, wish: NewTopic) -> dict[str, Any]:
         topic_id=state.topic_id,
         num_partitions=len(state.partitions),
         replication_factor=len(state.partitions[0].replicas),
-        configs=topic_entries(broker, wish.name),
+        configs=ConfigEntries(broker).topic(wish.name),
     )
 
 

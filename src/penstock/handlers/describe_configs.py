@@ -9,7 +9,7 @@ from penstock.controller.image import BROKER_RESOURCE, TOPIC_RESOURCE
 from penstock.controller.topics import check_name
 from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.broker import Broker
-from penstock.handlers.config_entries import broker_entries, topic_entries
+from penstock.handlers.config_entries import ConfigEntries
 from penstock.handlers.reply import Reply
 from penstock.handlers.request import Request
 from penstock.protocol.apis import Api
@@ -46,7 +46,7 @@ def _describe(
     except KafkaError as error:
         return {**result, "error_code": error.code, "error_message": error.message, "configs": ()}
     names = resource.configuration_keys
-    chosen = [shown(entry) for entry in entries if names is None or entry["name"] in names]
+    chosen = [shown(entry) for entry in entries if not names or entry["name"] in names]
     return {**result, "configs": chosen}
 
 
@@ -57,18 +57,21 @@ def _entries(request: Request, broker: Broker, kind: int, name: str) -> list[dic
             raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, f"Not authorized to describe {name}.")
         if name not in broker.controller.image.topics:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
-        return topic_entries(broker, name)
+        return ConfigEntries(broker).topic(name)
     if kind == BROKER_RESOURCE:
         if not request.may(broker, Operation.DESCRIBE_CONFIGS, ResourceType.CLUSTER):
             raise KafkaError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "Not authorized to describe the broker.")
+        if name and not name.removeprefix("-").isdecimal():
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}")
         if name and name != str(broker.settings.node_id):
             raise KafkaError(
                 ErrorCode.INVALID_REQUEST,
                 f"Unexpected broker id, expected {broker.settings.node_id} or empty string, "
                 f"but received {name}",
             )
-        return broker_entries(broker) if name else []
-    raise KafkaError(ErrorCode.INVALID_REQUEST, f"Resources of type {kind} have no settings here.")
+        entries = ConfigEntries(broker)
+        return entries.broker() if name else entries.all_brokers()
+    raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unsupported resource type: {kind}")
 
 
 def _shown(entry: dict[str, Any], synonyms: bool, documentation: bool) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from types import ModuleType
 from typing import Final
 
 from penstock.handlers import (
+    alter_configs,
     api_versions,
     create_partitions,
     create_topics,
@@ -17,10 +18,12 @@ from penstock.handlers import (
     fetch,
     find_coordinator,
     heartbeat,
+    incremental_alter_configs,
     init_producer_id,
     join_group,
     leave_group,
     list_groups,
+    list_config_resources,
     list_offsets,
     metadata,
     offset_commit,
@@ -51,7 +54,10 @@ HANDLERS: Final[dict[Api, ModuleType]] = {
     Api.DELETE_TOPICS: delete_topics,
     Api.INIT_PRODUCER_ID: init_producer_id,
     Api.DESCRIBE_CONFIGS: describe_configs,
+    Api.ALTER_CONFIGS: alter_configs,
     Api.CREATE_PARTITIONS: create_partitions,
+    Api.INCREMENTAL_ALTER_CONFIGS: incremental_alter_configs,
+    Api.LIST_CONFIG_RESOURCES: list_config_resources,
     Api.DELETE_GROUPS: delete_groups,
     Api.OFFSET_DELETE: offset_delete,
     Api.DESCRIBE_CLUSTER: describe_cluster,

@@ -6,8 +6,8 @@ from __future__ import annotations
 import logging
 
 from penstock.controller.image import Image, TopicState
+from penstock.handlers.broker import Broker
 from penstock.replication.partition import Partition
-from penstock.replication.partitions import Partitions
 from penstock.settings import TopicSettings
 from penstock.storage.logs import Logs
 
@@ -17,25 +17,28 @@ _log = logging.getLogger(__name__)
 class MetadataFollower:
     """Called by the controller after each committed step, one at a time."""
 
-    def __init__(self, node_id: int, logs: Logs, partitions: Partitions, defaults: TopicSettings) -> None:
-        self._node_id = node_id
+    def __init__(self, broker: Broker, logs: Logs) -> None:
+        self._broker = broker
+        self._node_id = broker.settings.node_id
         self._logs = logs
-        self._partitions = partitions
-        self._defaults = defaults
+        self._partitions = broker.partitions
+        self._defaults = broker.settings.topic_defaults
 
     def follow(self, old: Image, new: Image) -> None:
         for name, topic in old.topics.items():
             current = new.topics.get(name)
             if current is None or current.topic_id != topic.topic_id:
                 self._remove(topic)
+        defaults, self._defaults = self._defaults, self._broker.settings.topic_defaults
+        other_defaults = defaults != self._defaults
         for name, topic in new.topics.items():
             if old.topics.get(name) is not topic:
                 self._bring(topic, self._settings(new, name))
-            elif new.topic_config(name) is not old.topic_config(name):
+            elif other_defaults or new.topic_config(name) is not old.topic_config(name):
                 self._renew(topic, self._settings(new, name))
 
     def _settings(self, image: Image, name: str) -> TopicSettings:
-        return TopicSettings.from_overrides(dict(image.topic_config(name)), self._defaults)
+        return TopicSettings.from_overrides(image.topic_config(name), self._defaults)
 
     def _bring(self, topic: TopicState, settings: TopicSettings) -> None:
         for index, state in enumerate(topic.partitions):

@@ -22,6 +22,7 @@ from penstock.protocol.metadata import Node as Endpoint
 from penstock.replication.partitions import Partitions
 from penstock.server.coordinators import CoordinatorFollower, ImageTopics
 from penstock.server.follower import MetadataFollower
+from penstock.server.settings_follower import SettingsFollower
 from penstock.settings import BrokerSettings, TopicSettings
 from penstock.storage.disk import Disk
 from penstock.storage.log import Log
@@ -57,6 +58,7 @@ class Node:
         groups = GroupCoordinator(GroupSettings.of(settings), clock, topics, self._new_member_suffix)
         self.broker = Broker(
             settings=settings,
+            static_settings=settings,
             clock=clock,
             cluster_id=self._logs.cluster_id,
             controller=controller,
@@ -67,9 +69,8 @@ class Node:
             new_topic_id=self._new_topic_id,
             endpoints=endpoints,
         )
-        controller.watch(
-            MetadataFollower(settings.node_id, self._logs, self._partitions, settings.topic_defaults)
-        )
+        controller.watch(SettingsFollower(self.broker, self._logs))
+        controller.watch(MetadataFollower(self.broker, self._logs))
         controller.watch(CoordinatorFollower(settings.node_id, self._partitions, groups))
 
     def tick(self) -> None:

@@ -6,6 +6,7 @@ opens a socket, and only `sources` reads a file.
 
 from penstock.settings.broker import BrokerSettings, broker_definitions
 from penstock.settings.definition import Definition
+from penstock.settings.dynamic import check_dynamic, is_dynamic, overlay
 from penstock.settings.errors import SettingError
 from penstock.settings.inert import why_inert
 from penstock.settings.kinds import SettingType
@@ -20,6 +21,9 @@ __all__ = [
     "SettingType",
     "TopicSettings",
     "broker_definitions",
+    "check_dynamic",
+    "is_dynamic",
+    "overlay",
     "topic_definitions",
     "validate_topic_overrides",
     "why_inert",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from types import MappingProxyType
 from typing import Any
@@ -79,9 +79,9 @@ class BrokerSettings:
     max_connections_per_ip: int = setting(
         "max.connections.per.ip", kinds.int_(0), INT_MAX,
         "Open connections allowed from one address.", dynamic=True)
-    max_connections_per_ip_overrides: tuple[str, ...] = setting(
-        "max.connections.per.ip.overrides", LIST, (), "Exceptions to max.connections.per.ip, as host:number.",
-        dynamic=True)
+    max_connections_per_ip_overrides: tuple[tuple[str, int], ...] = setting(
+        "max.connections.per.ip.overrides", kinds.COUNTS, (),
+        "Exceptions to max.connections.per.ip, as host:number.", dynamic=True)
     max_connection_creation_rate: int = setting(
         "max.connection.creation.rate", kinds.int_(0), INT_MAX,
         "New connections accepted in a second.", dynamic=True)
@@ -266,6 +266,20 @@ class BrokerSettings:
                 _tell(name)
         settings = BrokerSettings(
             **parsed, topic_defaults=derive_topic_defaults(texts), given=MappingProxyType(dict(given))
+        )
+        check_broker(settings)
+        return settings
+
+    def overridden(self, texts: Mapping[str, str]) -> BrokerSettings:
+        """These settings with some changed while the broker runs. Raises SettingError."""
+        own = definitions_of(BrokerSettings)
+        parsed = {field_name(name): own[name].parse(text) for name, text in texts.items() if name in own}
+        given = {**self.given, **texts}
+        settings = replace(
+            self,
+            **parsed,
+            topic_defaults=derive_topic_defaults(_with_old_names(given)),
+            given=MappingProxyType(given),
         )
         check_broker(settings)
         return settings

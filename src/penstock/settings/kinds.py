@@ -170,3 +170,22 @@ def _parse_throttled(name: str, text: str) -> tuple[str, ...]:
 
 
 THROTTLED_REPLICAS = Kind(SettingType.LIST, _parse_throttled, _join, f"* or {_REPLICAS_FORM}")
+
+
+def _parse_counts(name: str, text: str) -> tuple[tuple[str, int], ...]:
+    pairs = []
+    for item in split_list(text):
+        host, colon, count = item.rpartition(":")
+        if not colon or not host or not _WHOLE_NUMBER.fullmatch(count.strip()):
+            why = f"Error parsing configuration property '{name}': {item} is not host:number"
+            raise invalid(name, text, why, "a comma-separated list of host:number")
+        pairs.append((host.strip().strip("[]"), int(count)))
+    return tuple(pairs)
+
+
+COUNTS = Kind(
+    SettingType.STRING,
+    _parse_counts,
+    lambda value: _join(f"{host}:{count}" for host, count in value),
+    "a comma-separated list of host:number",
+)

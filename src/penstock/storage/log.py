@@ -178,6 +178,10 @@ class Log:
         self._limits = self._roll_limits()
         self._segments.active.index_interval_bytes = settings.index_interval_bytes
 
+    def expire_producers_after(self, expiration_ms: int) -> None:
+        """Go on under another `producer.id.expiration.ms`."""
+        self._producers.expiration_ms = expiration_ms
+
     # Appending
 
     def append(self, batches: memoryview, *, leader_epoch: int, origin: Origin) -> Appended:

@@ -170,6 +170,13 @@ class Logs:
         log.on_cut = lambda: self._checkpoint(directory)
         return log
 
+    def expire_producers_after(self, expiration_ms: int) -> None:
+        """Go on under another `producer.id.expiration.ms`, in every log."""
+        self._producer_expiration_ms = expiration_ms
+        for log in self.all().values():
+            with log.lock:
+                log.expire_producers_after(expiration_ms)
+
     # Creating and deleting
 
     def get(self, topic: str, partition: int) -> Log | None:

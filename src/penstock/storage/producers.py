@@ -63,7 +63,7 @@ class Producers:
     """Every producer id that has written to one log and is not forgotten yet."""
 
     def __init__(self, expiration_ms: int) -> None:
-        self._expiration_ms = expiration_ms
+        self.expiration_ms = expiration_ms
         self._producers: dict[int, Producer] = {}
 
     def __len__(self) -> int:
@@ -114,7 +114,7 @@ class Producers:
 
     def expire(self, now_ms: int) -> None:
         """Forget producers that wrote nothing for `producer.id.expiration.ms`."""
-        oldest = now_ms - self._expiration_ms
+        oldest = now_ms - self.expiration_ms
         expired = [
             producer_id for producer_id, producer in self._producers.items() if producer.timestamp <= oldest
         ]

@@ -1,0 +1,185 @@
+"""Decisions about settings of topics and brokers: change some, or replace all. Pure: an image and a wish in,
+records or a `KafkaError` with Kafka's sentence out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import IntEnum
+from typing import Final, NamedTuple
+
+from penstock.controller.image import BROKER_RESOURCE, TOPIC_RESOURCE, Image
+from penstock.controller.metadata_records import ConfigRecord, MetadataRecord
+from penstock.controller.topics import check_name
+from penstock.protocol.errors import ErrorCode, KafkaError
+from penstock.settings import (
+    BrokerSettings,
+    Definition,
+    SettingError,
+    SettingType,
+    TopicSettings,
+    broker_definitions,
+    check_dynamic,
+    overlay,
+    topic_definitions,
+)
+
+ALL_BROKERS: Final = ""
+
+
+class Operation(IntEnum):
+    """Kafka's AlterConfigOp."""
+
+    SET = 0
+    DELETE = 1
+    APPEND = 2
+    SUBTRACT = 3
+
+
+class Resource(NamedTuple):
+    """What has settings: a topic, a broker by its id, or all brokers by the empty name."""
+
+    type: int
+    name: str
+
+
+class Change(NamedTuple):
+    """One setting and what is to become of it."""
+
+    name: str
+    operation: int
+    value: str | None
+
+
+def effective_settings(static: BrokerSettings, image: Image) -> BrokerSettings:
+    """What a broker that was started with `static` works with. Raises SettingError."""
+    return overlay(static, *_layers(image, static.node_id))
+
+
+def decide_changes(
+    image: Image, resource: Resource, changes: Sequence[Change], static: BrokerSettings
+) -> list[MetadataRecord]:
+    """IncrementalAlterConfigs for one resource."""
+    _check_request(resource, [change.name for change in changes], static)
+    _check_values({c.name: c.value for c in changes if c.operation != Operation.DELETE})
+    old = image.config(*resource)
+    new = dict(old)
+    for change in changes:
+        value = _changed(resource, change, old.get(change.name))
+        if value is None:
+            new.pop(change.name, None)
+        else:
+            new[change.name] = value
+    return _decide(image, resource, new, {change.name for change in changes}, static)
+
+
+def decide_replacement(
+    image: Image, resource: Resource, values: Sequence[tuple[str, str | None]], static: BrokerSettings
+) -> list[MetadataRecord]:
+    """AlterConfigs for one resource: what is not named goes back to its default."""
+    _check_request(resource, [name for name, _ in values], static)
+    new = _check_values(dict(values))
+    return _decide(image, resource, new, {*new, *image.config(*resource)}, static)
+
+
+def _check_request(resource: Resource, names: Sequence[str], static: BrokerSettings) -> None:
+    if len(set(names)) < len(names):
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "Error due to duplicate config keys")
+    if resource.type == BROKER_RESOURCE:
+        _check_broker_name(resource.name, static.node_id)
+    elif resource.type != TOPIC_RESOURCE:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown resource type {resource.type}")
+
+
+def _check_broker_name(name: str, node_id: int) -> None:
+    if name in (ALL_BROKERS, str(node_id)):
+        return
+    if not name.removeprefix("-").isdecimal():
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"Node id must be an integer, but it is: {name}")
+    raise KafkaError(
+        ErrorCode.INVALID_REQUEST, f"Unexpected broker id, expected {node_id}, but received {name}"
+    )
+
+
+def _check_values(values: Mapping[str, str | None]) -> dict[str, str]:
+    empty = [name for name, value in values.items() if value is None]
+    if empty:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"Null value not supported for : {', '.join(empty)}")
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _changed(resource: Resource, change: Change, old: str | None) -> str | None:
+    """The value after one change; None when there is none any more."""
+    match change.operation:
+        case Operation.SET:
+            return change.value
+        case Operation.DELETE:
+            return None
+        case Operation.APPEND | Operation.SUBTRACT:
+            return _changed_list(resource, change, old)
+        case _:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown operations type {change.operation}")
+
+
+def _changed_list(resource: Resource, change: Change, old: str | None) -> str:
+    row = _definition(resource, change.name)
+    verb = Operation(change.operation).name
+    if row is None or row.type is not SettingType.LIST:
+        raise KafkaError(ErrorCode.INVALID_CONFIG, _not_a_list(resource, change.name, verb))
+    text = row.default_text if old is None else old
+    present = [item for item in (text or "").split(",") if item]
+    wanted = (change.value or "").split(",")
+    if change.operation == Operation.APPEND:
+        return ",".join(present + [item for item in wanted if item not in present])
+    return ",".join(item for item in present if item not in wanted)
+
+
+def _not_a_list(resource: Resource, name: str, verb: str) -> str:
+    if resource.type == TOPIC_RESOURCE:
+        return f"Can't {verb} to key {name} because its type is not LIST."
+    return f"Config value {verb.lower()} is not allowed for config key: {name}"
+
+
+def _definition(resource: Resource, name: str) -> Definition | None:
+    rows = topic_definitions() if resource.type == TOPIC_RESOURCE else broker_definitions()
+    return rows.get(name)
+
+
+def _decide(
+    image: Image, resource: Resource, new: dict[str, str], touched: set[str], static: BrokerSettings
+) -> list[MetadataRecord]:
+    if resource.type == TOPIC_RESOURCE:
+        _check_topic(image, resource.name, new, static)
+    else:
+        _check_broker(image, resource.name, new, static)
+    old = image.config(*resource)
+    return [
+        ConfigRecord(resource.type, resource.name, name, new.get(name))
+        for name in sorted(touched)
+        if old.get(name) != new.get(name)
+    ]
+
+
+def _check_topic(image: Image, name: str, new: Mapping[str, str], static: BrokerSettings) -> None:
+    if not name:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
+    check_name(name)
+    try:
+        TopicSettings.from_overrides(new, effective_settings(static, image).topic_defaults)
+    except SettingError as error:
+        raise KafkaError(ErrorCode.INVALID_CONFIG, str(error)) from None
+    if name not in image.topics:
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
+
+
+def _check_broker(image: Image, name: str, new: Mapping[str, str], static: BrokerSettings) -> None:
+    """A value that a broker cannot take is INVALID_REQUEST in Kafka, not INVALID_CONFIG (KAFKA-13609)."""
+    cluster, own = _layers(image, static.node_id)
+    layers = (new, own) if name == ALL_BROKERS else (cluster, new)
+    try:
+        check_dynamic(static, layers)
+    except SettingError as error:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, str(error)) from None
+
+
+def _layers(image: Image, node_id: int) -> tuple[Mapping[str, str], Mapping[str, str]]:
+    return image.config(BROKER_RESOURCE, ALL_BROKERS), image.config(BROKER_RESOURCE, str(node_id))

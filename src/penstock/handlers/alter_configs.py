@@ -1,0 +1,29 @@
+"""AlterConfigs, v0-v2: replace all settings of topics and brokers. Old clients use it; newer ones change
+settings one by one."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from penstock.controller.configs import Resource, decide_replacement
+from penstock.controller.image import Image
+from penstock.controller.metadata_records import MetadataRecord
+from penstock.handlers.broker import Broker
+from penstock.handlers.config_changes import change_configs
+from penstock.handlers.reply import Reply
+from penstock.handlers.request import Request
+from penstock.protocol.apis import Api
+from penstock.protocol.messages import encode_response, read_request
+
+VERSIONS: Final = (0, 2)
+
+
+def handle(request: Request, broker: Broker) -> Reply:
+    wanted = read_request(Api.ALTER_CONFIGS, request.version, request.reader)
+
+    def decide(image: Image, resource: Resource, item: Any) -> list[MetadataRecord]:
+        values = [(config.name, config.value) for config in item.configs]
+        return decide_replacement(image, resource, values, broker.static_settings)
+
+    fields = {"throttle_time": 0, "responses": change_configs(request, broker, wanted, decide)}
+    return Reply([encode_response(Api.ALTER_CONFIGS, request.version, fields)])

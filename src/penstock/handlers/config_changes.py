@@ -1,0 +1,68 @@
+"""Changing settings on behalf of a request: IncrementalAlterConfigs and AlterConfigs share it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from penstock.controller.configs import Resource
+from penstock.controller.controller import Decision
+from penstock.controller.image import TOPIC_RESOURCE, Image
+from penstock.controller.metadata_records import MetadataRecord
+from penstock.handlers.authorize import Operation, ResourceType
+from penstock.handlers.broker import Broker
+from penstock.handlers.request import Request
+from penstock.protocol.errors import ErrorCode, KafkaError
+
+MAX_RECORDS: Final = 10_000
+
+Decide = Callable[[Image, Resource, Any], list[MetadataRecord]]
+
+
+def change_configs(request: Request, broker: Broker, wanted: Any, decide: Decide) -> list[dict[str, Any]]:
+    """The results of a request, resource by resource. Those that are not refused are committed together."""
+    resources = [Resource(item.resource_type, item.resource_name) for item in wanted.resources]
+    times = Counter(resources)
+
+    def decide_all(image: Image) -> Decision[list[KafkaError | None]]:
+        records: list[MetadataRecord] = []
+        refusals: list[KafkaError | None] = []
+        for resource, item in zip(resources, wanted.resources, strict=True):
+            try:
+                if times[resource] > 1:
+                    raise KafkaError(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
+                _check_allowed(request, broker, resource)
+                records += _bounded(decide(image, resource, item), len(records))
+                refusals.append(None)
+            except KafkaError as error:
+                refusals.append(error)
+        return ([] if wanted.validate_only else records), refusals
+
+    return _results(resources, broker.controller.submit(decide_all))
+
+
+def _bounded(records: list[MetadataRecord], before: int) -> list[MetadataRecord]:
+    if before + len(records) > MAX_RECORDS:
+        raise KafkaError(ErrorCode.POLICY_VIOLATION, "Unable to perform excessively large batch operation.")
+    return records
+
+
+def _check_allowed(request: Request, broker: Broker, resource: Resource) -> None:
+    if resource.type == TOPIC_RESOURCE:
+        if not request.may(broker, Operation.ALTER_CONFIGS, ResourceType.TOPIC, resource.name):
+            raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Topic authorization failed.")
+    elif not request.may(broker, Operation.ALTER_CONFIGS, ResourceType.CLUSTER):
+        raise KafkaError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "Cluster authorization failed.")
+
+
+def _results(resources: Sequence[Resource], refusals: Sequence[KafkaError | None]) -> list[dict[str, Any]]:
+    return [
+        {
+            "error_code": refusal.code if refusal else ErrorCode.NONE,
+            "error_message": refusal.message if refusal else None,
+            "resource_type": resource.type,
+            "resource_name": resource.name,
+        }
+        for resource, refusal in zip(resources, refusals, strict=True)
+    ]

@@ -1,0 +1,31 @@
+"""IncrementalAlterConfigs, v0-v1: set, delete, append to and subtract from settings of topics and brokers.
+
+On purpose unlike Kafka: the levels of a broker's loggers are no settings here, and are refused.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from penstock.controller.configs import Change, Resource, decide_changes
+from penstock.controller.image import Image
+from penstock.controller.metadata_records import MetadataRecord
+from penstock.handlers.broker import Broker
+from penstock.handlers.config_changes import change_configs
+from penstock.handlers.reply import Reply
+from penstock.handlers.request import Request
+from penstock.protocol.apis import Api
+from penstock.protocol.messages import encode_response, read_request
+
+VERSIONS: Final = (0, 1)
+
+
+def handle(request: Request, broker: Broker) -> Reply:
+    wanted = read_request(Api.INCREMENTAL_ALTER_CONFIGS, request.version, request.reader)
+
+    def decide(image: Image, resource: Resource, item: Any) -> list[MetadataRecord]:
+        changes = [Change(config.name, config.config_operation, config.value) for config in item.configs]
+        return decide_changes(image, resource, changes, broker.static_settings)
+
+    fields = {"throttle_time": 0, "responses": change_configs(request, broker, wanted, decide)}
+    return Reply([encode_response(Api.INCREMENTAL_ALTER_CONFIGS, request.version, fields)])
