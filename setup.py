@@ -1,10 +1,11 @@
-"""The one part of the build that pyproject.toml cannot say: the record walk as C, where a compiler is found.
+"""The part of the build that pyproject.toml cannot say: loops over records as C, where a compiler is found.
 
-The extension is optional: without Cython or a compiler the installation goes on and the pure-Python twin is
-used.
+The extensions are optional: without Cython or a compiler the installation goes on with the pure-Python twins.
 """
 
 from setuptools import Extension, setup
+
+NATIVE = ("penstock.records._walk_native", "penstock.wire._pack_native")
 
 
 def extensions() -> list[Extension]:
@@ -12,13 +13,11 @@ def extensions() -> list[Extension]:
         from Cython.Build import cythonize
     except ImportError:
         return []
-    walk = Extension(
-        "penstock.records._walk_native",
-        ["src/penstock/records/_walk_native.pyx"],
-        extra_compile_args=["-O3"],
-        optional=True,
-    )
-    return list(cythonize([walk], quiet=True))
+    modules = [
+        Extension(name, [f"src/{name.replace('.', '/')}.pyx"], extra_compile_args=["-O3"], optional=True)
+        for name in NATIVE
+    ]
+    return list(cythonize(modules, quiet=True, build_dir="build"))
 
 
 setup(ext_modules=extensions())

@@ -146,7 +146,7 @@ def test_rows_that_cannot_be_sent_fail_the_task(
     batch = pa.record_batch({**columns, "value": pa.array([b"x"])})
     types = {"topic": "string", "partition": "int", "headers": "headers"}
     schema = ", ".join(f"{name} {types[name]}" for name in columns) + ", value binary"
-    with pytest.raises(OptionError, match=sentence):
+    with pytest.raises(ValueError, match=sentence):
         write(servers, schema, batch)
 
 

@@ -17,6 +17,7 @@ from penstock.wire.cluster import Cluster, TopicPartition
 from penstock.wire.connection import Address
 from penstock.wire.deadline import Deadline
 from penstock.wire.errors import DeliveryFailed
+from penstock.wire.pack import pack_records
 from penstock.wire.produce import Producer, ProducerOptions, partition_count
 
 NOW = 1_700_000_000_000
@@ -55,9 +56,9 @@ def test_keys_values_headers_and_times_arrive_in_order(
         )
         for n in range(300)
     ]
-    producer = Producer(cluster, ProducerOptions(codec=codec, batch_bytes=2000))
-    for record in sent:
-        producer.send(TopicPartition(topic, 0), record)
+    producer = Producer(cluster, ProducerOptions(codec=codec, buffer_bytes=2000))
+    for start in range(0, 300, 20):
+        producer.send(TopicPartition(topic, 0), pack_records(sent[start : start + 20]))
     producer.flush()
     assert producer.acknowledged == 300
     assert consume(servers, topic, 300) == sent
@@ -69,7 +70,7 @@ def test_several_partitions_and_topics_go_together(
     targets = [TopicPartition(new_topic(partitions=2), partition) for partition in (0, 1) for _ in (0, 1)]
     producer = Producer(cluster)
     for number, target in enumerate(targets * 10):
-        producer.send(target, Record(None, b"%d" % number, (), NOW))
+        producer.send(target, pack_records([Record(None, b"%d" % number, (), NOW)]))
     producer.flush()
     for number, target in enumerate(targets):
         values = [int(record.value or b"") for record in consume(servers, target.topic, 10, target.partition)]
@@ -81,11 +82,12 @@ def test_a_batch_that_is_too_large_for_the_topic_is_split(
 ) -> None:
     topic = new_topic(max_message_bytes="3000")
     producer = Producer(cluster)
-    for number in range(20):
-        producer.send(TopicPartition(topic, 0), Record(None, b"%03d" % number * 300, (), NOW))
+    sent = [Record(None, b"%03d" % number * 300, (), NOW) for number in range(20)]
+    producer.send(TopicPartition(topic, 0), pack_records(sent))
+    producer.send(TopicPartition(topic, 0), pack_records([Record(None, b"last", (), NOW)]))
     producer.flush()
-    values = [record.value for record in consume(servers, topic, 20)]
-    assert values == [b"%03d" % number * 300 for number in range(20)]
+    values = [record.value for record in consume(servers, topic, 21)]
+    assert values == [*(record.value for record in sent), b"last"]
 
 
 def test_a_record_that_is_too_large_fails_with_the_brokers_reason(
@@ -93,7 +95,7 @@ def test_a_record_that_is_too_large_fails_with_the_brokers_reason(
 ) -> None:
     topic = new_topic(max_message_bytes="1000")
     producer = Producer(cluster)
-    producer.send(TopicPartition(topic, 0), Record(None, b"x" * 2000, (), NOW))
+    producer.send(TopicPartition(topic, 0), pack_records([Record(None, b"x" * 2000, (), NOW)]))
     with pytest.raises(DeliveryFailed, match=f"refused a batch for {topic}-0: MESSAGE_TOO_LARGE"):
         producer.flush()
     with pytest.raises(DeliveryFailed, match="failed before"):
@@ -150,7 +152,7 @@ def test_a_batch_whose_answer_was_lost_is_written_once(
     proxy = Breaking(Address.parse(servers))
     partition = TopicPartition(topic, 0)
     producer = Producer(cluster)
-    producer.send(partition, Record(None, b"0", (), NOW))
+    producer.send(partition, pack_records([Record(None, b"0", (), NOW)]))
     producer.flush()
     # From here on the leader is reached through the proxy only.
     real = Cluster._borrow
@@ -158,7 +160,7 @@ def test_a_batch_whose_answer_was_lost_is_written_once(
         Cluster, "_borrow", lambda self, address, deadline: real(self, proxy.address, deadline)
     )
     for number in range(1, 4):
-        producer.send(partition, Record(None, b"%d" % number, (), NOW))
+        producer.send(partition, pack_records([Record(None, b"%d" % number, (), NOW)]))
         proxy.drop_next = number == 2
         producer.flush()
     monkeypatch.undo()
@@ -172,7 +174,7 @@ def test_no_broker_in_time_fails_with_the_reason() -> None:
         closed.bind(("127.0.0.1", 0))
         port = closed.getsockname()[1]
     producer = Producer(Cluster(f"127.0.0.1:{port}"), ProducerOptions(delivery_seconds=0.2))
-    producer.send(TopicPartition("t", 0), Record(None, b"v", (), NOW))
+    producer.send(TopicPartition("t", 0), pack_records([Record(None, b"v", (), NOW)]))
     with pytest.raises(DeliveryFailed, match=r"1 records not acknowledged .*no broker answers"):
         producer.flush()
 

@@ -11,10 +11,9 @@ none of them twice; a task, or a batch, that Spark runs again after a failure wr
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import pyarrow as pa
 from pyspark.sql.datasource import (
@@ -33,13 +32,10 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from penstock.records.record import Record
 from penstock.spark.clusters import cluster_for
 from penstock.spark.options import OptionError, WriteOptions
-from penstock.wire.cluster import Cluster, TopicPartition
-from penstock.wire.deadline import Deadline
-from penstock.wire.partitioner import StickyPartitioner, partition_for_key
-from penstock.wire.produce import Producer, ProducerOptions, partition_count
+from penstock.spark.routing import Router
+from penstock.wire.produce import Producer, ProducerOptions
 
 _HEADERS: Final = ArrayType(
     StructType([StructField("key", StringType()), StructField("value", BinaryType())])
@@ -85,76 +81,11 @@ def write_rows(iterator: Iterator[pa.RecordBatch], columns: frozenset[str], opti
     producer = Producer(
         cluster, ProducerOptions(codec=options.codec, delivery_seconds=options.delivery_seconds)
     )
-    router = _Router(cluster, producer, options)
+    router = Router(cluster, producer, options)
     for batch in iterator:
         router.send(batch, columns)
-    producer.flush()
+    router.flush()
     return Written(producer.acknowledged)
-
-
-class _Router:
-    """Sends each row where it belongs."""
-
-    def __init__(self, cluster: Cluster, producer: Producer, options: WriteOptions) -> None:
-        self._cluster = cluster
-        self._producer = producer
-        self._options = options
-        self._counts: dict[str, int] = {}
-        self._sticky: dict[str, StickyPartitioner] = {}
-
-    def send(self, batch: pa.RecordBatch, columns: frozenset[str]) -> None:
-        rows = batch.num_rows
-        nothing = [None] * rows
-        now_ms = time.time_ns() // 1_000_000
-        # With the option topic there is no column topic among `columns`.
-        topics = _values(batch, "topic") if "topic" in columns else [self._options.topic] * rows
-        keys = _bytes(batch, "key") if "key" in columns else nothing
-        partitions = _values(batch, "partition") if "partition" in columns else nothing
-        headers = _values(batch, "headers") if "headers" in columns else nothing
-        times = _milliseconds(batch) if "timestamp" in columns else nothing
-        for topic, key, value, number, pairs, stamp in zip(
-            topics, keys, _bytes(batch, "value"), partitions, headers, times, strict=True
-        ):
-            if topic is None:
-                raise OptionError("a row has no topic: its column topic is null, and the option is not set")
-            record = Record(key, value, _header_pairs(pairs), now_ms if stamp is None else stamp)
-            target = TopicPartition(topic, self._partition(topic, key, number))
-            if self._producer.send(target, record) and key is None and number is None:
-                self._sticky[topic].switch()
-
-    def _partition(self, topic: str, key: bytes | None, number: int | None) -> int:
-        if topic not in self._counts:
-            deadline = Deadline(self._options.delivery_seconds)
-            self._counts[topic] = partition_count(self._cluster, topic, deadline)
-            self._sticky[topic] = StickyPartitioner(self._counts[topic])
-        count = self._counts[topic]
-        if number is not None:
-            if not 0 <= number < count:
-                raise OptionError(f"a row names partition {number} of topic {topic!r}, which has {count}")
-            return number
-        return self._sticky[topic].partition if key is None else partition_for_key(key, count)
-
-
-def _values(batch: pa.RecordBatch, name: str) -> list[Any]:
-    return batch.column(name).to_pylist()
-
-
-def _bytes(batch: pa.RecordBatch, name: str) -> list[bytes | None]:
-    return batch.column(name).cast(pa.binary()).to_pylist()
-
-
-def _milliseconds(batch: pa.RecordBatch) -> list[int | None]:
-    return (
-        batch.column("timestamp").cast(pa.timestamp("ms", tz="UTC"), safe=False).cast(pa.int64()).to_pylist()
-    )
-
-
-def _header_pairs(pairs: list[dict[str, Any]] | None) -> tuple[tuple[str, bytes | None], ...]:
-    if not pairs:
-        return ()
-    if any(pair["key"] is None for pair in pairs):
-        raise OptionError("a row has a header without a key")
-    return tuple((pair["key"], pair["value"]) for pair in pairs)
 
 
 class PenstockWriter(DataSourceArrowWriter):

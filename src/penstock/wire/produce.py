@@ -10,7 +10,6 @@ written.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import Final, NamedTuple
 
@@ -18,36 +17,33 @@ from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.primitives import MalformedMessage
 from penstock.records.codecs import Codec
-from penstock.records.record import Record, encode_batch
 from penstock.wire import produce_messages
 from penstock.wire.cluster import REQUEST_SECONDS, Cluster, TopicPartition
 from penstock.wire.connection import Connection
 from penstock.wire.deadline import Deadline, retrying
 from penstock.wire.errors import DeliveryFailed, Malformed, Refused, UnknownTopic, WireError, error_code
+from penstock.wire.pack import Packed, seal, split
 
 # Below Kafka's default `message.max.bytes` with room for the batch's own header.
 BATCH_BYTES: Final = 1_000_000
-# What may wait in memory for being sent before `send` sends it.
 BUFFER_BYTES: Final = 16 * 1024 * 1024
 DELIVERY_SECONDS: Final = 120.0
-_RECORD_OVERHEAD_BYTES: Final = 24
 _INIT_PRODUCER_ID_VERSIONS: Final = (0, 4)
 _SPLITTABLE: Final = (ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE)
 
 
 class ProducerOptions(NamedTuple):
     codec: Codec = Codec.NONE
-    batch_bytes: int = BATCH_BYTES
-    """Uncompressed; a single larger record still makes a batch of its own."""
     buffer_bytes: int = BUFFER_BYTES
+    """What may gather in memory, uncompressed, before it is sent."""
     delivery_seconds: float = DELIVERY_SECONDS
     """How long one delivery may take with all its retries."""
 
 
-class _Chunk(NamedTuple):
-    """The records of one batch, and the sequence number of the first once it was ever sent."""
+class _Waiting(NamedTuple):
+    """A batch and the sequence number of its first record."""
 
-    records: Sequence[Record]
+    packed: Packed
     sequence: int
 
 
@@ -55,73 +51,61 @@ class _Queue:
     """What is to go to one partition, in order."""
 
     def __init__(self) -> None:
-        self.open: list[Record] = []
-        self.open_bytes = 0
-        self.ready: deque[_Chunk] = deque()
-        self.next_sequence = 0
+        self.waiting: deque[_Waiting] = deque()
+        self._next_sequence = 0
 
-    def close_batch(self) -> None:
-        if self.open:
-            self.ready.append(_Chunk(self.open, self.next_sequence))
-            self.next_sequence = (self.next_sequence + len(self.open)) & 0x7FFFFFFF
-        self.open, self.open_bytes = [], 0
+    def add(self, packed: Packed) -> None:
+        self.waiting.append(_Waiting(packed, self._next_sequence))
+        self._next_sequence = _after(self._next_sequence, packed.record_count)
 
     def split_first(self) -> None:
         """Two batches in place of one; the broker refused the whole, so the numbers are still free."""
-        records, sequence = self.ready.popleft()
-        half = len(records) // 2
-        self.ready.appendleft(_Chunk(records[half:], (sequence + half) & 0x7FFFFFFF))
-        self.ready.appendleft(_Chunk(records[:half], sequence))
+        packed, sequence = self.waiting.popleft()
+        first, second = split(packed)
+        self.waiting.appendleft(_Waiting(second, _after(sequence, first.record_count)))
+        self.waiting.appendleft(_Waiting(first, sequence))
+
+
+def _after(sequence: int, count: int) -> int:
+    """Sequence numbers wrap from 2^31-1 to 0."""
+    return (sequence + count) & 0x7FFFFFFF
 
 
 class Producer:
-    """For one thread. `send` gathers, `flush` returns when everything is acknowledged."""
+    """For one thread. `send` gathers batches, `flush` returns when everything is acknowledged."""
 
     def __init__(self, cluster: Cluster, options: ProducerOptions | None = None) -> None:
         self._cluster = cluster
         self._options = options or ProducerOptions()
         self._queues: dict[TopicPartition, _Queue] = {}
-        self._buffered_bytes = 0
+        self._gathered_bytes = 0
         self._identity: tuple[int, int] | None = None
         self._failed = False
         self.acknowledged = 0
         """Records that all in-sync replicas have."""
 
-    def send(self, partition: TopicPartition, record: Record) -> bool:
-        """Take a record; sends when enough has gathered. True when it was the last of its batch."""
-        size = len(record.key or b"") + len(record.value or b"") + _RECORD_OVERHEAD_BYTES
-        for name, value in record.headers:
-            size += len(name) + len(value or b"") + 4
-        queue = self._queues.get(partition)
-        if queue is None:
-            queue = self._queues[partition] = _Queue()
-        if queue.open and queue.open_bytes + size > self._options.batch_bytes:
-            queue.close_batch()
-        queue.open.append(record)
-        queue.open_bytes += size
-        self._buffered_bytes += size
-        full = queue.open_bytes >= self._options.batch_bytes
-        if self._buffered_bytes >= self._options.buffer_bytes:
+    def send(self, partition: TopicPartition, packed: Packed) -> None:
+        """Take a batch; when many have gathered they are sent first."""
+        if self._gathered_bytes + len(packed.payload) > self._options.buffer_bytes:
             self.flush()
-        return full
+        self._queues.setdefault(partition, _Queue()).add(packed)
+        self._gathered_bytes += len(packed.payload)
 
     def flush(self) -> None:
         """Send what has gathered. On return it is acknowledged; after an exception this producer is done."""
         if self._failed:
             raise DeliveryFailed("this producer has failed before: what it wrote since is unknown")
-        for queue in self._queues.values():
-            queue.close_batch()
-        self._buffered_bytes = 0
+        self._gathered_bytes = 0
         deadline = Deadline(self._options.delivery_seconds)
         self._failed = True  # until the opposite is known
         attempt = 0
-        while any(queue.ready for queue in self._queues.values()):
+        while any(queue.waiting for queue in self._queues.values()):
             problem = self._round(deadline)
             if problem is None:
                 attempt = 0
                 continue
             if deadline.passed:
-                waiting = sum(len(chunk.records) for queue in self._queues.values() for chunk in queue.ready)
+                waiting = sum(w.packed.record_count for queue in self._queues.values() for w in queue.waiting)
                 raise DeliveryFailed(
                     f"{waiting} records not acknowledged by {self._cluster.bootstrap_servers} in "
                     f"{deadline.seconds:.0f} s; the last reason: {problem}"
@@ -166,18 +150,17 @@ class Producer:
 
     def _forget(self) -> None:
         for partition, queue in self._queues.items():
-            if queue.ready:
+            if queue.waiting:
                 self._cluster.forget(partition.topic)
 
     def _by_leader(self, deadline: Deadline) -> dict[int, list[TopicPartition]]:
-        """The partitions that have something to send, at most as much to one broker as we buffer."""
+        """The partitions that have something to send; together they hold no more than may gather."""
         grouped: dict[int, list[TopicPartition]] = {}
         for partition, queue in self._queues.items():
-            if queue.ready:
+            if queue.waiting:
                 leader = self._cluster.leader(partition, deadline)
                 grouped.setdefault(leader.node_id, []).append(partition)
-        most = max(1, self._options.buffer_bytes // self._options.batch_bytes)
-        return {node_id: partitions[:most] for node_id, partitions in grouped.items()}
+        return grouped
 
     def _post(
         self,
@@ -189,13 +172,13 @@ class Producer:
         version = connection.version(Api.PRODUCE, *produce_messages.VERSIONS)
         batches = {}
         for partition in partitions:
-            chunk = self._queues[partition].ready[0]
-            batches[partition] = encode_batch(
-                chunk.records,
-                codec=self._options.codec,
+            packed, sequence = self._queues[partition].waiting[0]
+            batches[partition] = seal(
+                packed,
+                self._options.codec,
                 producer_id=identity[0],
                 producer_epoch=identity[1],
-                base_sequence=chunk.sequence,
+                sequence=sequence,
             )
         limit = deadline.sooner(REQUEST_SECONDS)
         timeout_ms = max(1, int(limit.seconds * 1000))
@@ -229,9 +212,9 @@ class Producer:
         queue = self._queues[partition]
         # The broker has remembered more batches since: ours was written by an earlier attempt.
         if result.error in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER):
-            self.acknowledged += len(queue.ready.popleft().records)
+            self.acknowledged += queue.waiting.popleft().packed.record_count
             return None
-        if result.error in _SPLITTABLE and len(queue.ready[0].records) > 1:
+        if result.error in _SPLITTABLE and queue.waiting[0].packed.record_count > 1:
             queue.split_first()
             return None
         reason = f"{connection.address} refused a batch for {partition}: {result.error.name}"

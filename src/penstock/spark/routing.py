@@ -1,0 +1,159 @@
+"""Arrow batches to batches of records, each row to its topic and partition: what a task of the sink does.
+
+Rows are told apart and packed column by column; there is no Python object for a row.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from penstock.spark.options import OptionError, WriteOptions
+from penstock.wire.cluster import Cluster, TopicPartition
+from penstock.wire.deadline import Deadline
+from penstock.wire.pack import BinaryInput, HeaderInput, Packer, RecordColumns, partitions_of_keys
+from penstock.wire.partitioner import StickyPartitioner
+from penstock.wire.produce import BATCH_BYTES, BUFFER_BYTES, Producer, partition_count
+
+Numbers = npt.NDArray[np.int32]
+
+_NO_PARTITION = -1
+
+
+class _Target:
+    """A topic that rows go to."""
+
+    def __init__(self, partitions: int) -> None:
+        self.partitions = partitions
+        self.sticky = StickyPartitioner(partitions)
+
+
+class Router:
+    """Sends each row where it belongs. The rows of one partition stay in the order in which they came."""
+
+    def __init__(self, cluster: Cluster, producer: Producer, options: WriteOptions) -> None:
+        self._cluster = cluster
+        self._producer = producer
+        self._options = options
+        self._targets: dict[str, _Target] = {}
+        self._packers: dict[TopicPartition, Packer] = {}
+
+    def send(self, batch: pa.RecordBatch, columns: frozenset[str]) -> None:
+        """Take the rows of `batch`; `columns` names those of its columns that count."""
+        if not batch.num_rows:
+            return
+        fields = record_columns(batch, columns)
+        for topic, rows in self._by_topic(batch, columns):
+            target = self._target(topic)
+            partitions = _partitions(topic, target, batch, columns, fields.key)[rows]
+            for partition, chosen in _grouped(partitions, rows):
+                filled = self._pack(TopicPartition(topic, partition), fields, chosen)
+                if filled and partition == target.sticky.partition:
+                    target.sticky.switch()
+        if sum(packer.size_bytes for packer in self._packers.values()) > BUFFER_BYTES:
+            self._hand_over()
+
+    def flush(self) -> None:
+        """On return everything is acknowledged."""
+        self._hand_over()
+        self._producer.flush()
+
+    def _hand_over(self) -> None:
+        for partition, packer in self._packers.items():
+            if packer.count:
+                self._producer.send(partition, packer.take())
+
+    def _pack(self, partition: TopicPartition, fields: RecordColumns, rows: Numbers) -> bool:
+        """Pack the rows; whether a batch became full."""
+        packer = self._packers.get(partition)
+        if packer is None:
+            packer = self._packers[partition] = Packer(BATCH_BYTES)
+        filled = False
+        position = packer.add(fields, rows.data)
+        while position < len(rows):
+            self._producer.send(partition, packer.take())
+            filled = True
+            position = packer.add(fields, rows.data, position)
+        return filled
+
+    def _by_topic(self, batch: pa.RecordBatch, columns: frozenset[str]) -> Iterator[tuple[str, Numbers]]:
+        if self._options.topic is not None:
+            yield self._options.topic, np.arange(batch.num_rows, dtype=np.int32)
+            return
+        topics = batch.column("topic")
+        if topics.null_count:
+            raise OptionError("a row has no topic: its column topic is null, and the option is not set")
+        encoded = topics.dictionary_encode()
+        for number, rows in _grouped(encoded.indices.to_numpy(), np.arange(batch.num_rows, dtype=np.int32)):
+            yield encoded.dictionary[number].as_py(), rows
+
+    def _target(self, topic: str) -> _Target:
+        target = self._targets.get(topic)
+        if target is None:
+            count = partition_count(self._cluster, topic, Deadline(self._options.delivery_seconds))
+            target = self._targets[topic] = _Target(count)
+        return target
+
+
+def record_columns(batch: pa.RecordBatch, columns: frozenset[str]) -> RecordColumns:
+    """The columns of an Arrow batch, their buffers as they are."""
+    return RecordColumns(
+        rows=batch.num_rows,
+        timestamps_ms=_timestamps(batch, columns),
+        key=_binary(batch.column("key")) if "key" in columns else None,
+        value=_binary(batch.column("value")),
+        headers=_headers(batch.column("headers")) if "headers" in columns else None,
+    )
+
+
+def _timestamps(batch: pa.RecordBatch, columns: frozenset[str]) -> memoryview:
+    now_ms = time.time_ns() // 1_000_000
+    if "timestamp" not in columns:
+        return np.full(batch.num_rows, now_ms, dtype=np.int64).data
+    times = batch.column("timestamp").cast(pa.timestamp("ms", tz="UTC"), safe=False).cast(pa.int64())
+    return np.ascontiguousarray(times.fill_null(now_ms).to_numpy(zero_copy_only=False), dtype=np.int64).data
+
+
+def _binary(array: pa.Array) -> BinaryInput:
+    column = array.cast(pa.binary())
+    validity, offsets, data = column.buffers()
+    return BinaryInput(offsets, b"" if data is None else data, validity, column.offset)
+
+
+def _headers(array: pa.ListArray) -> HeaderInput:
+    validity, offsets = array.buffers()[:2]
+    keys, values = array.values.flatten()
+    return HeaderInput(offsets, validity, _binary(keys), _binary(values), array.offset)
+
+
+def _partitions(
+    topic: str, target: _Target, batch: pa.RecordBatch, columns: frozenset[str], key: BinaryInput | None
+) -> Numbers:
+    """The partition of each row: the one that it names, or by its key, or the one that is stuck to."""
+    rows, sticky = batch.num_rows, target.sticky.partition
+    if key is None:
+        chosen: Numbers = np.full(rows, sticky, dtype=np.int32)
+    else:
+        chosen = np.frombuffer(partitions_of_keys(key, rows, target.partitions, sticky), dtype=np.int32)
+    if "partition" not in columns:
+        return chosen
+    named = batch.column("partition").fill_null(_NO_PARTITION).to_numpy(zero_copy_only=False)
+    wrong = named[(named < _NO_PARTITION) | (named >= target.partitions)]
+    if len(wrong):
+        raise OptionError(
+            f"a row names partition {wrong[0]} of topic {topic!r}, which has {target.partitions}"
+        )
+    return np.where(named == _NO_PARTITION, chosen, named).astype(np.int32)
+
+
+def _grouped(labels: Numbers, rows: Numbers) -> Iterator[tuple[int, Numbers]]:
+    """`rows` by their label, in the order in which they stand."""
+    order = np.argsort(labels, kind="stable")
+    sorted_labels = labels[order]
+    edges = np.flatnonzero(np.diff(sorted_labels)) + 1
+    for part in np.split(order, edges):
+        yield int(labels[part[0]]), np.ascontiguousarray(rows[part])
