@@ -8,15 +8,17 @@ from pathlib import Path
 import pytest
 
 from penstock.cli.main import run
+from tests.cli.commands import penstock
 
 
-def test_a_port_in_use_is_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_port_in_use_is_a_sentence() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        assert run(["console", "--listen", f"127.0.0.1:{port}"]) == 1
-    said = capsys.readouterr().err
-    assert f"cannot listen on 127.0.0.1:{port}" in said
-    assert "--listen" in said
+        said = penstock("console", "--listen", f"127.0.0.1:{port}")
+    assert said.code == 1
+    assert f"cannot listen on 127.0.0.1:{port}" in said.err
+    assert "--listen" in said.err
+    assert said.err.count("\n") == 1
 
 
 def test_a_broken_settings_file_is_a_mistake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
