@@ -35,7 +35,7 @@ def test_an_offset_is_looked_for_from_the_last_entry_at_or_before_it() -> None:
 def test_an_empty_index_says_begin_at_the_beginning() -> None:
     assert offset_index().position_for(1234) == 0
     assert offset_index().last_position() == 0
-    assert time_index().offset_for(99) == BASE
+    assert time_index().entry_before(99) is None
     assert time_index().last_entry() is None
 
 
@@ -58,9 +58,8 @@ def test_both_indexes_come_back_from_their_bytes() -> None:
 
 def test_a_timestamp_is_looked_for_from_the_last_entry_before_it() -> None:
     index = time_index((50, 1010), (60, 1020))
-    assert [index.offset_for(timestamp) for timestamp in (49, 50, 51, 60, 61)] == [
-        *(BASE, BASE, 1010, 1010, 1020)
-    ]
+    entries = [index.entry_before(timestamp) for timestamp in (49, 50, 51, 60, 61)]
+    assert entries == [None, None, (50, 1010), (50, 1010), (60, 1020)]
 
 
 def test_a_timestamp_that_is_no_later_gets_no_entry() -> None:

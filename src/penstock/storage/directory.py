@@ -63,7 +63,8 @@ class LogDirectory:
     def log_path(self, topic: str, partition: int) -> str:
         """Where this log stands, or would. ValueError for a name that would leave the directory."""
         name = f"{topic}-{partition}"
-        if not _LOG_NAME.match(name) or topic in (".", ".."):
+        match = _LOG_NAME.match(name)
+        if match is None or (match[1], int(match[2])) != (topic, partition) or topic in (".", ".."):
             raise ValueError(f"no log may be called {name!r}")
         return os.path.join(self.path, name)
 

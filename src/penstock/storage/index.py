@@ -95,10 +95,10 @@ class TimeIndex:
             self._timestamps.append(timestamp)
             self._offsets.append(offset - self._base_offset)
 
-    def offset_for(self, timestamp: int) -> int:
-        """Where to begin looking for `timestamp`: every record before this offset is older."""
+    def entry_before(self, timestamp: int) -> tuple[int, int] | None:
+        """The last entry older than `timestamp`: up to its offset, every record is older too."""
         found = bisect_right(self._timestamps, timestamp - 1)
-        return self._base_offset + (self._offsets[found - 1] if found else 0)
+        return (self._timestamps[found - 1], self._base_offset + self._offsets[found - 1]) if found else None
 
     def last_entry(self) -> tuple[int, int] | None:
         """The largest timestamp of the segment and the offset it stands at, as far as the index knows."""

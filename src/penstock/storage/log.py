@@ -124,7 +124,7 @@ class Log:
         """
         disk.make_dir(path)
         now_ms = clock.now_ms()
-        place = Place(disk, path, warm or WarmSegments())
+        place = Place(disk, path, WarmSegments() if warm is None else warm)
         epochs = LeaderEpochs.load(disk, os.path.join(path, EPOCHS_FILE))
         recovery = Recovery(place, topic_settings, epochs, now_ms)
         bases = sweep(disk, path)

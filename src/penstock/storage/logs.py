@@ -88,19 +88,27 @@ class Logs:
 
     def open_all(self, settings: TopicSettings) -> dict[TopicPartition, Log]:
         """Open every log of every directory under `settings`; LogDirFailure when no directory can be used."""
-        online = []
-        for directory in self._directories:
-            # Another broker in the same directory is nobody's broken disk: that error goes all the way up.
-            directory.acquire()
-            try:
-                self._join(directory)
-                self._open_directory(directory, settings)
-                online.append(directory)
-            except (OSError, StorageError) as error:
-                self._lose(directory, directory.fail(error))
-        if not online:
-            raise self.failures()[0]
+        try:
+            for directory in self._directories:
+                self._open_or_lose(directory, settings)
+            if len(self.failures()) == len(self._directories):
+                raise self.failures()[0]
+        except BaseException:
+            for directory in self._directories:
+                directory.release()
+            raise
         return self.all()
+
+    def _open_or_lose(self, directory: LogDirectory, settings: TopicSettings) -> None:
+        try:
+            directory.acquire()
+            self._join(directory)
+            self._open_directory(directory, settings)
+        except BlockingIOError:
+            # Another broker in the same directory is no broken disk: that goes all the way up.
+            raise
+        except (OSError, StorageError) as error:
+            self._lose(directory, directory.fail(error))
 
     def _lose(self, directory: LogDirectory, failure: LogDirFailure) -> None:
         """Remember what was in a directory that cannot be opened, as far as it can be told."""

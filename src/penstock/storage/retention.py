@@ -47,5 +47,6 @@ def count_expired(segments: Segments, settings: TopicSettings, now_ms: int, boun
 def _too_old(segment: Segment, retention_ms: int, now_ms: int) -> bool:
     if retention_ms == UNLIMITED:
         return False
-    newest = segment.max_timestamp if segment.max_timestamp >= 0 else segment.created_ms
+    latest = segment.latest_timestamp()
+    newest = latest if latest >= 0 else segment.created_ms
     return now_ms - newest > retention_ms

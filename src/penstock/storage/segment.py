@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from penstock.records.batch import NO_TIMESTAMP, BatchHeader
 from penstock.storage.disk import Bytes, Disk, File
+from penstock.storage.errors import Corruption
 from penstock.storage.index import (
     MAX_RELATIVE_OFFSET,
     OFFSET_ENTRY_BYTES,
@@ -65,6 +66,7 @@ class Segment:
         "_rolling_timestamp",
         "_tail_offset",
         "_tail_position",
+        "_timestamp_known",
         "base_offset",
         "created_ms",
         "index_interval_bytes",
@@ -86,6 +88,8 @@ class Segment:
         self.size = 0
         self.max_timestamp = NO_TIMESTAMP
         self.offset_of_max_timestamp = base_offset
+        # False in a segment loaded from disk until somebody asks; then the two above say nothing.
+        self._timestamp_known = True
         # The timestamp of the first batch, from which `segment.ms` counts; None until somebody asks.
         self._rolling_timestamp: int | None = None
         self._bytes_since_index = 0
@@ -110,8 +114,9 @@ class Segment:
         """A sealed segment on disk. Missing or cut indexes are rebuilt, the others loaded when needed."""
         segment = cls(place, base_offset, index_interval_bytes, now_ms)
         segment.size = place.disk.size(segment.path)
-        if not segment._load_max_timestamp():
-            segment.rebuild_indexes()
+        segment._timestamp_known = False
+        if not segment._has_indexes():
+            segment.reindex()
         return segment
 
     # Files
@@ -143,21 +148,14 @@ class Segment:
     def _sibling(self, suffix: str) -> str:
         return os.path.join(self._place.path, file_name(self.base_offset, suffix))
 
-    def _load_max_timestamp(self) -> bool:
-        """Read the last entry of the time index only; False when an index is missing or cut."""
-        offset_path, time_path = self._sibling(OFFSET_INDEX_SUFFIX), self._sibling(TIME_INDEX_SUFFIX)
+    def _has_indexes(self) -> bool:
+        """Whether both indexes are there and hold whole entries; what they say is checked when it is used."""
         try:
-            time_bytes = self._disk.size(time_path)
-            if self._disk.size(offset_path) % OFFSET_ENTRY_BYTES or time_bytes % TIME_ENTRY_BYTES:
-                return False
-            if time_bytes:
-                data = self._disk.open(time_path).read(time_bytes - TIME_ENTRY_BYTES, TIME_ENTRY_BYTES)
-                last = TimeIndex.from_bytes(self.base_offset, data).last_entry()
-                assert last is not None
-                self.max_timestamp, self.offset_of_max_timestamp = last
-        except (FileNotFoundError, ValueError):
+            offset_bytes = self._disk.size(self._sibling(OFFSET_INDEX_SUFFIX))
+            time_bytes = self._disk.size(self._sibling(TIME_INDEX_SUFFIX))
+        except FileNotFoundError:
             return False
-        return True
+        return not (offset_bytes % OFFSET_ENTRY_BYTES or time_bytes % TIME_ENTRY_BYTES)
 
     def _load_indexes(self) -> Indexes:
         try:
@@ -168,15 +166,17 @@ class Segment:
                 TimeIndex.from_bytes(self.base_offset, times),
             )
         except (FileNotFoundError, ValueError):
-            return self.rebuild_indexes()
+            return self.reindex()
 
-    def rebuild_indexes(self) -> Indexes:
-        """Make both indexes of a sealed segment anew from the batches of the log, and write them."""
+    def reindex(self) -> Indexes:
+        """Make both indexes anew from the batches of the log. `Corruption` when these are at fault."""
+        sealed = self.sealed
         indexes = self.begin_rebuild()
         for position, header in scan_headers(self.file, self.path, 0, self.size):
             self.note(position, header.size_bytes, header.last_offset, header.max_timestamp)
-        self.write_indexes()
-        self.seal()
+        if sealed:
+            self.write_indexes()
+            self.seal()
         return indexes
 
     def begin_rebuild(self) -> Indexes:
@@ -186,6 +186,7 @@ class Segment:
         indexes = self._indexes = Indexes(OffsetIndex(self.base_offset), TimeIndex(self.base_offset))
         self.max_timestamp = NO_TIMESTAMP
         self.offset_of_max_timestamp = self.base_offset
+        self._timestamp_known = True
         self._rolling_timestamp = None
         self._bytes_since_index = 0
         return indexes
@@ -207,6 +208,7 @@ class Segment:
 
     def unseal(self) -> None:
         """Become active: indexes stay in memory from here on."""
+        self.latest_timestamp()
         indexes = self.indexes
         self._place.warm.forget(self)
         self._indexes = indexes
@@ -259,29 +261,68 @@ class Segment:
             self._bytes_since_index = 0
         self._bytes_since_index += size_bytes
 
-    # Finding
+    # Finding. Indexes carry no checksum: what they say is held against the batch they point to, and an index
+    # that is wrong is made anew.
 
     def find(self, offset: int) -> tuple[int, BatchHeader] | None:
         """The first batch that ends at `offset` or later, with its position; None when there is none."""
+        try:
+            return self._find(offset)
+        except Corruption:
+            self.reindex()
+            return self._find(offset)
+
+    def _find(self, offset: int) -> tuple[int, BatchHeader] | None:
         if offset >= self._tail_offset:
             start = self._tail_position
         else:
             start = self.indexes.offsets.position_for(offset)
         for position, header in scan_headers(self.file, self.path, start, self.size):
             if header.base_offset + header.last_offset_delta >= offset:
+                if position == start and start and header.base_offset > offset:
+                    raise Corruption(self.path, start, f"the index points here for offset {offset}")
                 return position, header
         return None
 
     def batches_at(self, timestamp: int) -> Iterator[tuple[int, BatchHeader]]:
         """Every batch with a record at `timestamp` or later, with its position."""
-        offsets, times = self.indexes
-        start = offsets.position_for(times.offset_for(timestamp))
+        entry = self.indexes.times.entry_before(timestamp)
+        if entry is not None and not self._brings(*entry):
+            self.reindex()
+            entry = self.indexes.times.entry_before(timestamp)
+        found = None if entry is None else self.find(entry[1])
+        start = 0 if found is None else found[0]
         for position, header in scan_headers(self.file, self.path, start, self.size):
             if header.max_timestamp >= timestamp:
                 yield position, header
 
+    def latest_timestamp(self) -> int:
+        """The largest timestamp in the segment, as its time index says when it was loaded from disk."""
+        if not self._timestamp_known:
+            last = self.indexes.times.last_entry() or (NO_TIMESTAMP, self.base_offset)
+            if self._brings(*last):
+                self.max_timestamp, self.offset_of_max_timestamp = last
+                self._timestamp_known = True
+            else:
+                self.reindex()
+        return self.max_timestamp
+
+    def _brings(self, timestamp: int, offset: int) -> bool:
+        """Whether an entry of the time index is true: the batch that ends at `offset` brought it."""
+        if timestamp == NO_TIMESTAMP:
+            return self._first_timestamp() == NO_TIMESTAMP
+        found = self.find(offset)
+        return found is not None and (found[1].max_timestamp, found[1].last_offset) == (timestamp, offset)
+
     def next_offset(self) -> int:
         """The offset after the last batch; the base offset when there is none."""
+        try:
+            return self._next_offset()
+        except Corruption:
+            self.reindex()
+            return self._next_offset()
+
+    def _next_offset(self) -> int:
         offset = self.base_offset
         start = self.indexes.offsets.last_position()
         for _, header in scan_headers(self.file, self.path, start, self.size):

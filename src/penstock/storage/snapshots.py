@@ -49,12 +49,15 @@ class Snapshots:
         """Make `producers` what the log says: the latest sound snapshot, and every batch after it."""
         producers.clear()
         start = segments.first.base_offset
+        bases = {segment.base_offset for segment in segments}
+        found = False
         for offset in reversed(self.offsets()):
-            if offset > log_end_offset or not self._load(offset, producers, now_ms):
+            if not found and start <= offset <= log_end_offset and self._load(offset, producers, now_ms):
+                found = True
+                start = offset
+            elif offset > log_end_offset or not found or offset not in bases:
+                # Beyond the end, torn, or left by a clean stop in the middle of what is now a segment.
                 self.remove(offset)
-            else:
-                start = max(start, offset)
-                break
         for header in segments.scan(start):
             if header.producer_id >= 0 and header.base_offset >= start:
                 producers.replay(header, header.base_offset, header.max_timestamp)

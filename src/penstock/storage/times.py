@@ -15,7 +15,7 @@ from penstock.storage.segments import Segments
 def first_at(segments: Segments, timestamp: int, log_start_offset: int) -> tuple[int, int] | None:
     """(timestamp, offset) of the first record at `timestamp` or later."""
     for segment in segments:
-        if segment.max_timestamp < timestamp:
+        if segment.latest_timestamp() < timestamp:
             continue
         for position, header in segment.batches_at(timestamp):
             found = _first_in_batch(segment, position, header, timestamp, log_start_offset)
@@ -26,7 +26,7 @@ def first_at(segments: Segments, timestamp: int, log_start_offset: int) -> tuple
 
 def latest(segments: Segments, log_start_offset: int) -> tuple[int, int] | None:
     """(timestamp, offset) of the record with the largest timestamp, the first of equals."""
-    timestamp = max(segment.max_timestamp for segment in segments)
+    timestamp = max(segment.latest_timestamp() for segment in segments)
     return first_at(segments, timestamp, log_start_offset) if timestamp >= 0 else None
 
 

@@ -25,16 +25,16 @@ class _Inode:
     def __init__(self) -> None:
         self.data = bytearray()
         self.durable = b""
-        # What was done since the last sync, oldest first.
-        self.changes: list[Callable[[bytearray], None]] = []
+        # What was done since the last sync, oldest first: bytes appended, or the size it was cut to.
+        self.changes: list[bytes | int] = []
 
     def append(self, data: bytes) -> None:
         self.data += data
-        self.changes.append(lambda content: content.extend(data))
+        self.changes.append(data)
 
     def truncate(self, size: int) -> None:
         del self.data[size:]
-        self.changes.append(lambda content: content.__delitem__(slice(size, None)))
+        self.changes.append(size)
 
     def sync(self) -> None:
         if self.changes:
@@ -48,16 +48,17 @@ class _Inode:
         content = bytearray(self.durable)
         survivors = random.randrange(len(self.changes) + 1)
         for change in self.changes[:survivors]:
-            change(content)
-        if survivors < len(self.changes):
-            before = len(content)
-            self.changes[survivors](content)
-            if len(content) > before:
-                del content[random.randrange(before, len(content)) :]
-                if random.random() < GARBAGE_CHANCE:
-                    # The size had reached the disk, the blocks had not.
-                    size = random.randrange(MAX_GARBAGE_BYTES)
-                    content += bytes(size) if random.random() < 0.5 else random.randbytes(size)
+            if isinstance(change, int):
+                del content[change:]
+            else:
+                content += change
+        torn = self.changes[survivors] if survivors < len(self.changes) else b""
+        if isinstance(torn, bytes) and torn:
+            content += torn[: random.randrange(len(torn))]
+            if random.random() < GARBAGE_CHANCE:
+                # The size had reached the disk, the blocks had not.
+                size = random.randrange(MAX_GARBAGE_BYTES)
+                content += bytes(size) if random.random() < 0.5 else random.randbytes(size)
         self.data = content
         self.durable = bytes(content)
         self.changes.clear()
