@@ -1,0 +1,137 @@
+"""The real backend: `penstock.client` in threads, so that the event loop never waits for a broker.
+
+Made once by `app`. Two small pools bound what runs at a time: one for calls, one for tails, which hold a
+thread while they wait.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from penstock.client.admin import Admin, Partition, apply_offsets, partitions_of
+from penstock.client.messages import Messages
+from penstock.client.metadata import TopicDetail
+from penstock.client.paging import Page
+from penstock.client.sending import NewRecord, Produced
+from penstock.client.stream import Stream
+from penstock.console.backend import MessageQuery, Snapshot, Tail, TailBatch
+
+T = TypeVar("T")
+
+CALLS_MAX = 8
+TAILS_MAX = 16
+TAIL_POLL_S = 0.25
+TAIL_RECORDS = 200
+"""Records of one poll of a tail, and how far it may fall behind before it skips: nobody reads faster."""
+
+STARTS_REFRESH_S = 15.0
+"""Log start offsets move only with retention, so they are asked for less often than ends."""
+
+
+class ClientBackend:
+    def __init__(
+        self, bootstrap_servers: str, *, timeout_s: float = 5.0, settings: Mapping[str, Any] | None = None
+    ) -> None:
+        self.bootstrap_servers = bootstrap_servers
+        self._admin = Admin(bootstrap_servers, timeout_s=timeout_s, settings=settings)
+        self._messages = Messages(
+            bootstrap_servers, timeout_s=timeout_s, settings=settings, admin=self._admin
+        )
+        self._calls = ThreadPoolExecutor(CALLS_MAX, "console-call")
+        self._tails = ThreadPoolExecutor(TAILS_MAX, "console-tail")
+        self._starts = StartOffsets(self._admin)
+
+    async def snapshot(self) -> Snapshot:
+        return await self._call(self._snapshot)
+
+    async def topic(self, name: str) -> TopicDetail:
+        return await self._call(self._admin.topic_detail, name)
+
+    async def messages(self, query: MessageQuery) -> Page:
+        def read() -> Page:
+            return self._messages.page(query.topic, query.start, partition=query.partition, limit=query.limit)
+
+        return await self._call(read)
+
+    async def tail(self, topic: str) -> Tail:
+        def start() -> Stream:
+            return self._messages.tail(topic, queued_messages=TAIL_RECORDS, skip_when_behind=TAIL_RECORDS)
+
+        return ClientTail(await self._call(start), self._tails)
+
+    async def produce(self, topic: str, record: NewRecord) -> Produced:
+        return await self._call(self._messages.produce, topic, record)
+
+    async def create_topic(
+        self, name: str, partitions: int | None, replication_factor: int | None, configs: Mapping[str, str]
+    ) -> None:
+        await self._call(self._admin.create_topic, name, partitions, replication_factor, configs)
+
+    async def delete_topic(self, name: str) -> None:
+        await self._call(self._admin.delete_topic, name)
+
+    async def close(self) -> None:
+        self._calls.shutdown(wait=False, cancel_futures=True)
+        self._tails.shutdown(wait=False, cancel_futures=True)
+
+    def _snapshot(self) -> Snapshot:
+        cluster, topics = self._admin.describe()
+        ends = self._admin.end_offsets(partitions_of(topics))
+        starts = self._starts.for_ends(ends)
+        return Snapshot(cluster, tuple(apply_offsets(topics, starts, ends)))
+
+    async def _call(self, function: Callable[..., T], *arguments: Any) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._calls, function, *arguments)
+
+
+class StartOffsets:
+    """Remembers log start offsets for a while; a new partition, or one that was emptied, is asked for at
+    once.
+    """
+
+    def __init__(self, admin: Admin, clock: Callable[[], float] = time.monotonic) -> None:
+        self._admin = admin
+        self._clock = clock
+        self._known: dict[Partition, int] = {}
+        self._asked_at = float("-inf")
+
+    def for_ends(self, ends: Mapping[Partition, int]) -> dict[Partition, int]:
+        if self._clock() - self._asked_at > STARTS_REFRESH_S:
+            self._asked_at = self._clock()
+            self._known = self._admin.start_offsets(ends)
+            return dict(self._known)
+        doubtful = [p for p, end in ends.items() if p not in self._known or end < self._known[p]]
+        self._known |= self._admin.start_offsets(doubtful)
+        return {p: self._known[p] for p in ends if p in self._known}
+
+
+class ClientTail:
+    """A stream polled from threads, one at a time: closing waits for the poll that is still running."""
+
+    def __init__(self, stream: Stream, threads: ThreadPoolExecutor) -> None:
+        self._stream = stream
+        self._threads = threads
+        self._skipped_before = 0
+        self._one_at_a_time = threading.Lock()
+
+    async def poll(self) -> TailBatch:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, self._poll)
+
+    async def close(self) -> None:
+        await asyncio.get_running_loop().run_in_executor(self._threads, self._close)
+
+    def _poll(self) -> TailBatch:
+        with self._one_at_a_time:
+            messages = self._stream.poll(TAIL_POLL_S, TAIL_RECORDS)
+            skipped = self._stream.skipped - self._skipped_before
+            self._skipped_before = self._stream.skipped
+            return TailBatch(tuple(messages), skipped)
+
+    def _close(self) -> None:
+        with self._one_at_a_time:
+            self._stream.close()

@@ -1,0 +1,141 @@
+"""The JSON that the API answers with, and that the pages' tables show: plain dictionaries from the client's
+values.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from penstock.client.metadata import TopicDetail
+from penstock.client.paging import Message, Page
+from penstock.client.sending import Produced
+from penstock.console.backend import Snapshot
+from penstock.console.decoding import Shown, preview, show
+from penstock.console.overview import TopicStats
+from penstock.console.query import format_cursor
+
+KEY_PREVIEW = 120
+VALUE_PREVIEW = 400
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def cluster_shape(snapshot: Snapshot, bootstrap_servers: str) -> dict[str, Any]:
+    cluster = snapshot.cluster
+    return {
+        "cluster_id": cluster.cluster_id,
+        "bootstrap_servers": bootstrap_servers,
+        "controller_id": cluster.controller_id,
+        "brokers": [{"node_id": b.node_id, "host": b.host, "port": b.port} for b in cluster.brokers],
+        "topics": cluster.topics,
+        "partitions": cluster.partitions,
+    }
+
+
+def topic_shape(topic: TopicStats) -> dict[str, Any]:
+    return {
+        "name": topic.name,
+        "internal": topic.internal,
+        "partitions": topic.partitions,
+        "replication_factor": topic.replication_factor,
+        "records": topic.records,
+        "records_per_second": topic.records_per_second,
+        "size_bytes": topic.size_bytes,
+    }
+
+
+def topic_detail_shape(detail: TopicDetail) -> dict[str, Any]:
+    info = detail.info
+    return {
+        "name": info.name,
+        "internal": info.internal,
+        "records": info.records,
+        "size_bytes": info.size_bytes,
+        "partitions": [
+            {
+                "partition": p.index,
+                "leader": p.leader,
+                "replicas": list(p.replicas),
+                "isr": list(p.isr),
+                "log_start_offset": p.log_start_offset,
+                "high_watermark": p.high_watermark,
+                "records": p.records,
+            }
+            for p in info.partitions
+        ],
+        "configs": [
+            {
+                "name": entry.name,
+                "value": None if entry.is_sensitive else entry.value,
+                "default": entry.is_default,
+                "source": entry.source,
+            }
+            for entry in detail.configs
+        ],
+    }
+
+
+def page_shape(page: Page, max_bytes: int) -> dict[str, Any]:
+    return {
+        "messages": [message_shape(message, max_bytes) for message in page.messages],
+        "newest_first": page.newest_first,
+        "complete": page.complete,
+        "next": format_cursor(page.next),
+    }
+
+
+def message_shape(message: Message, max_bytes: int) -> dict[str, Any]:
+    return {
+        "partition": message.partition,
+        "offset": message.offset,
+        "timestamp": format_timestamp(message.timestamp_ms),
+        "timestamp_ms": message.timestamp_ms,
+        "timestamp_type": message.timestamp_type or None,
+        "key": shown_shape(show(message.key, max_bytes)),
+        "value": shown_shape(show(message.value, max_bytes)),
+        "headers": [
+            {"name": name, "value": shown_shape(show(value, max_bytes))} for name, value in message.headers
+        ],
+    }
+
+
+def row_shape(message: Message) -> dict[str, Any]:
+    """One line of the messages table: short, so that hundreds of them cost little."""
+    return {
+        "partition": message.partition,
+        "offset": message.offset,
+        "timestamp": format_timestamp(message.timestamp_ms),
+        "key": shown_shape(preview(message.key, KEY_PREVIEW)),
+        "value": shown_shape(preview(message.value, VALUE_PREVIEW)),
+        "headers": len(message.headers),
+    }
+
+
+def produced_shape(produced: Produced) -> dict[str, Any]:
+    return {
+        "topic": produced.topic,
+        "partition": produced.partition,
+        "offset": produced.offset,
+        "timestamp": format_timestamp(produced.timestamp_ms),
+    }
+
+
+def shown_shape(shown: Shown) -> dict[str, Any]:
+    return {
+        "encoding": str(shown.encoding),
+        "text": shown.text,
+        "size_bytes": shown.size_bytes,
+        "truncated": shown.truncated,
+        "note": shown.note,
+    }
+
+
+def format_timestamp(timestamp_ms: int | None) -> str | None:
+    """ISO 8601 in UTC; a timestamp that no calendar holds is shown as the number it is."""
+    if timestamp_ms is None:
+        return None
+    try:
+        moment = _EPOCH + timedelta(milliseconds=timestamp_ms)
+    except OverflowError:
+        return str(timestamp_ms)
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"

@@ -1,0 +1,52 @@
+"""Numbers, sizes, durations and errors as words on a page. Pure."""
+
+from __future__ import annotations
+
+from penstock.client.errors import BrokerUnreachable, ClientError
+
+UNKNOWN = "–"
+
+_UNITS = (("day", 86_400_000), ("hour", 3_600_000), ("minute", 60_000), ("second", 1_000))
+
+
+def number(value: int | None) -> str:
+    return UNKNOWN if value is None else f"{value:,}"
+
+
+def rate(value: float | None) -> str:
+    """Records a second: one decimal where it says something."""
+    if value is None:
+        return UNKNOWN
+    return f"{value:.1f}" if 0 < value < 10 else f"{value:,.0f}"
+
+
+def counted(value: int, noun: str) -> str:
+    return f"{value:,} {noun}" if value == 1 else f"{value:,} {noun}s"
+
+
+def duration(milliseconds: str | None) -> str:
+    """A topic setting in milliseconds, such as retention.ms, in the largest unit that fits it exactly."""
+    if milliseconds is None:
+        return UNKNOWN
+    try:
+        value = int(milliseconds)
+    except ValueError:
+        return milliseconds
+    if value < 0:
+        return "forever"
+    for noun, unit in _UNITS:
+        if value >= unit and value % unit == 0:
+            return counted(value // unit, noun)
+    return f"{value:,} ms"
+
+
+def unreachable_title(bootstrap_servers: str) -> str:
+    return f"The broker at {bootstrap_servers} cannot be reached"
+
+
+def unreachable_advice(error: ClientError) -> str:
+    reason = error.reason if isinstance(error, BrokerUnreachable) and error.reason else "no answer in time"
+    return (
+        f"{reason}. Check that the broker runs, that this address and port are the ones it advertises, and "
+        "that no firewall stands between. The console goes on by itself as soon as it answers."
+    )
