@@ -94,9 +94,7 @@ def test_both_twins_pack_the_same_and_it_reads_back(
         back += [record._replace(offset=-1) for record in decode_batch(batch)]
     assert back == records
     for packed in batches:
-        again = [
-            r for r in decode_batch(seal(packed, Codec.LZ4, producer_id=1, producer_epoch=0, sequence=0))
-        ]
+        again = decode_batch(seal(packed, Codec.LZ4, producer_id=1, producer_epoch=0, sequence=0))
         assert pack_records(again) == packed
 
 

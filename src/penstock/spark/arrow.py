@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import (
     ArrayType,
@@ -91,11 +91,9 @@ def _binary(rows: int, column: BinaryColumn | None, kind: pa.DataType) -> pa.Arr
 
 
 def _timestamps(columns: Columns) -> pa.Array:
-    times = _numbers(pa.int64(), columns.rows, columns.timestamps_ms)
-    extent = pc.min_max(times)
-    if columns.rows and (extent["min"].as_py() < -_MOST_MS or extent["max"].as_py() > _MOST_MS):
-        times = pc.max_element_wise(pc.min_element_wise(times, _MOST_MS), -_MOST_MS)
-    return pc.multiply(times, 1000).view(_MICROSECONDS)
+    times = np.frombuffer(columns.timestamps_ms, dtype=np.int64)
+    microseconds = np.clip(times, -_MOST_MS, _MOST_MS) * 1000
+    return _numbers(_MICROSECONDS, columns.rows, microseconds)
 
 
 def _headers(rows: int, headers: HeaderColumns | None, kind: pa.ListType) -> pa.Array:
