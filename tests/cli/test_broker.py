@@ -66,6 +66,32 @@ def test_settings_come_from_file_and_command_line(tmp_path: Path) -> None:
         assert detail.config("retention.ms") == "10800000"
 
 
+def test_a_directory_of_another_broker_is_a_sentence(tmp_path: Path) -> None:
+    arguments = ("--listen", "127.0.0.1:0", "--data", str(tmp_path))
+    with _broker(*arguments):
+        said = penstock("broker", *arguments)
+    assert said.code == 1
+    assert f"Another broker uses {tmp_path} already" in said.err
+    assert "Traceback" not in said.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--listen", "no-such-host.invalid:0"), "there is no address under that name"),
+        (("--listen", "192.0.2.1:0"), "this machine does not have that address"),
+        (("--listen", "127.0.0.1:0", "--data", "/proc/nowhere"), "The broker cannot use its data"),
+    ],
+)
+def test_what_the_machine_refuses_is_a_sentence(
+    tmp_path: Path, arguments: tuple[str, ...], sentence: str
+) -> None:
+    said = penstock("broker", "--data", str(tmp_path), *arguments)
+    assert said.code == 1
+    assert sentence in said.err
+    assert "Traceback" not in said.err
+
+
 def test_a_port_in_use_is_a_sentence(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import socket
 from collections.abc import Mapping
 
 import click
@@ -12,6 +13,7 @@ from penstock.cli.logs import log_level_option, log_to_stderr
 from penstock.cli.options import address, config_option, set_option
 from penstock.settings import BrokerSettings, Listener
 from penstock.settings.listeners import format_address
+from penstock.storage.errors import StorageError
 
 DEFAULT_ADDRESS = ("127.0.0.1", 9092)
 
@@ -53,10 +55,19 @@ def broker(
 
     try:
         run(settings, _print_ready)
+    except BlockingIOError as error:
+        where = ", ".join(settings.log_dirs)
+        sentence = (
+            f"Another broker uses {where} already. Stop it, or choose another directory with --data DIR."
+        )
+        raise click.ClickException(sentence) from error
     except OSError as error:
-        if error.errno not in (errno.EADDRINUSE, errno.EADDRNOTAVAIL, errno.EACCES):
+        sentence = _cannot_listen(settings, error)
+        if not sentence:
             raise
-        raise click.ClickException(_cannot_listen(settings, error)) from error
+        raise click.ClickException(sentence) from error
+    except StorageError as error:
+        raise click.ClickException(f"The broker cannot use its data: {error}.") from error
 
 
 def command_line_settings(
@@ -86,10 +97,15 @@ def _print_ready(where: str) -> None:
 
 
 def _cannot_listen(settings: BrokerSettings, error: OSError) -> str:
-    where = ", ".join(format_address(at.host, at.port) for at in settings.client_listeners)
-    reason = {
+    """The sentence for an address that cannot be had; empty when the error is another one."""
+    reasons = {
         errno.EADDRINUSE: "the port is in use by another program",
         errno.EADDRNOTAVAIL: "this machine does not have that address",
         errno.EACCES: "that port needs more rights",
-    }[error.errno or 0]
+    }
+    named = isinstance(error, socket.gaierror)
+    reason = "there is no address under that name" if named else reasons.get(error.errno or 0)
+    if reason is None:
+        return ""
+    where = ", ".join(format_address(at.host, at.port) for at in settings.client_listeners)
     return f"Cannot listen on {where}: {reason}. Choose another with --listen HOST:PORT."
