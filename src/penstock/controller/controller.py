@@ -44,6 +44,11 @@ class Controller:
         self._watchers: list[Watcher] = []
         self.image = _load(log)
 
+    @property
+    def last_offset(self) -> int:
+        """The offset of the last record that is in the image; -1 when there is none yet."""
+        return self._log.log_end_offset - 1
+
     def watch(self, watcher: Watcher) -> None:
         """Follow from the present image on; the first call brings everything."""
         with self._lock:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from penstock.handlers import features
 from penstock.handlers.broker import Broker
 from penstock.handlers.reply import Reply
 from penstock.handlers.request import Request
@@ -17,4 +18,11 @@ VERSIONS: Final = (0, 4)
 def handle(request: Request, broker: Broker) -> Reply:
     if request.version > VERSIONS[1]:
         return Reply([api_versions.encode_response(0, broker.apis, error=ErrorCode.UNSUPPORTED_VERSION)])
-    return Reply([api_versions.encode_response(request.version, broker.apis)])
+    body = api_versions.encode_response(
+        request.version,
+        broker.apis,
+        supported=features.SUPPORTED,
+        finalized=features.FINALIZED,
+        finalized_epoch=broker.controller.last_offset,
+    )
+    return Reply([body])

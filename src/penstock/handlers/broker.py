@@ -16,6 +16,7 @@ from penstock.protocol.api_versions import ApiRange
 from penstock.protocol.metadata import Node
 from penstock.replication.partitions import Partitions
 from penstock.settings import BrokerSettings
+from penstock.storage.logs import Logs
 
 
 @dataclass(slots=True)
@@ -27,6 +28,7 @@ class Broker:
     clock: Clock
     cluster_id: str
     controller: Controller
+    logs: Logs
     partitions: Partitions
     groups: GroupCoordinator
     authorizer: Authorizer

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from penstock.handlers.authorize import ResourceType
 from penstock.handlers.broker import Broker
 from penstock.handlers.reply import Reply
 from penstock.handlers.request import Request
@@ -35,6 +36,8 @@ def handle(request: Request, broker: Broker) -> Reply:
                 "rack": endpoint.rack,
             }
         ],
-        "cluster_authorized_operations": OPERATIONS_NOT_ASKED,
+        "cluster_authorized_operations": request.operations(broker, ResourceType.CLUSTER)
+        if wanted.include_cluster_authorized_operations
+        else OPERATIONS_NOT_ASKED,
     }
     return Reply([encode_response(Api.DESCRIBE_CLUSTER, request.version, fields)])

@@ -9,12 +9,21 @@ from penstock.handlers.broker import Broker
 from penstock.handlers.reply import Reply
 from penstock.handlers.request import Request
 from penstock.protocol import list_offsets
+from penstock.protocol.apis import NEVER
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.list_offsets import OffsetAnswer, OffsetQuery, TopicOffsets
 from penstock.replication.partition import Partition
 from penstock.storage.errors import StorageError
 
 VERSIONS: Final = (1, 10)
+SPECIAL_FROM: Final = {
+    list_offsets.LATEST: 0,
+    list_offsets.EARLIEST: 0,
+    list_offsets.MAX_TIMESTAMP: 7,
+    list_offsets.EARLIEST_LOCAL: 8,
+    list_offsets.LATEST_TIERED: 9,
+}
+"""From which version on each special timestamp means something."""
 
 
 def handle(request: Request, broker: Broker) -> Reply:
@@ -23,7 +32,7 @@ def handle(request: Request, broker: Broker) -> Reply:
     for topic in wanted.topics:
         allowed = request.may(broker, Operation.DESCRIBE, ResourceType.TOPIC, topic.name)
         answers = [
-            _answer(broker, topic.name, query)
+            _answer(broker, topic.name, query, request.version)
             if allowed
             else OffsetAnswer(query.partition, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
             for query in topic.partitions
@@ -32,24 +41,35 @@ def handle(request: Request, broker: Broker) -> Reply:
     return Reply([list_offsets.encode_response(request.version, topics)])
 
 
-def _answer(broker: Broker, topic: str, query: OffsetQuery) -> OffsetAnswer:
+def _answer(broker: Broker, topic: str, query: OffsetQuery, version: int) -> OffsetAnswer:
     try:
         partition = broker.partitions.get(topic, query.partition)
         with partition.lock:
             partition.check_epoch(query.current_leader_epoch)
-            timestamp, offset = _find(partition, query.timestamp)
+            timestamp, offset = _find(partition, query.timestamp, version)
+            epoch = _epoch(partition, query.timestamp, offset)
     except KafkaError as error:
         return OffsetAnswer(query.partition, error.code)
     except (OSError, StorageError):
         return OffsetAnswer(query.partition, ErrorCode.KAFKA_STORAGE_ERROR)
-    epoch = partition.leader_epoch if offset != list_offsets.UNKNOWN else list_offsets.UNKNOWN
     return OffsetAnswer(query.partition, ErrorCode.NONE, timestamp, offset, epoch)
 
 
-def _find(partition: Partition, timestamp: int) -> tuple[int, int]:
+def _epoch(partition: Partition, timestamp: int, offset: int) -> int:
+    """The leader epoch under which the record at `offset` was written, or the next one will be."""
+    if offset == list_offsets.UNKNOWN:
+        return list_offsets.UNKNOWN
+    if timestamp == list_offsets.LATEST or offset >= partition.log.log_end_offset:
+        return partition.leader_epoch
+    return partition.log.epochs.epoch_of(offset)
+
+
+def _find(partition: Partition, timestamp: int, version: int) -> tuple[int, int]:
     """(timestamp, offset); the timestamp is unknown for the ends of the log, both are when nothing is
     found."""
     unknown = list_offsets.UNKNOWN
+    if version < SPECIAL_FROM.get(timestamp, NEVER if timestamp < 0 else 0):
+        raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, f"No special timestamp {timestamp} in v{version}.")
     if timestamp == list_offsets.LATEST:
         return unknown, partition.high_watermark
     if timestamp in (list_offsets.EARLIEST, list_offsets.EARLIEST_LOCAL):
@@ -58,6 +78,4 @@ def _find(partition: Partition, timestamp: int) -> tuple[int, int]:
         return unknown, unknown
     if timestamp == list_offsets.MAX_TIMESTAMP:
         return partition.log.max_timestamp() or (unknown, unknown)
-    if timestamp < 0:
-        raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, f"No special timestamp {timestamp} is known here.")
     return partition.log.offset_for_time(timestamp) or (unknown, unknown)

@@ -36,6 +36,18 @@ def handle(request: Request, broker: Broker) -> Reply:
 
 
 def _topics(request: Request, wanted: MetadataRequest, broker: Broker) -> list[TopicInfo]:
+    topics = _selected(request, wanted, broker)
+    if not wanted.include_topic_operations:
+        return topics
+    return [
+        topic._replace(operations=request.operations(broker, ResourceType.TOPIC, topic.name))
+        if topic.name is not None and topic.error is ErrorCode.NONE
+        else topic
+        for topic in topics
+    ]
+
+
+def _selected(request: Request, wanted: MetadataRequest, broker: Broker) -> list[TopicInfo]:
     image = broker.controller.image
     if wanted.topics is None:
         return [

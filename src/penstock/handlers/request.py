@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from penstock.handlers.authorize import CLUSTER_NAME, Operation, Principal, ResourceType
+from penstock.handlers.authorize import CLUSTER_NAME, OPERATIONS, Operation, Principal, ResourceType
 from penstock.handlers.broker import Broker
 from penstock.protocol.apis import Api
 from penstock.protocol.primitives import Reader
@@ -25,3 +25,11 @@ class Request(NamedTuple):
         self, broker: Broker, operation: Operation, resource: ResourceType, name: str = CLUSTER_NAME
     ) -> bool:
         return broker.authorizer.authorize(self.principal, self.host, operation, resource, name)
+
+    def operations(self, broker: Broker, resource: ResourceType, name: str = CLUSTER_NAME) -> int:
+        """All that may be done with a resource, one bit for each operation (KIP-430)."""
+        return sum(
+            1 << operation
+            for operation in OPERATIONS[resource]
+            if self.may(broker, operation, resource, name)
+        )

@@ -11,6 +11,7 @@ from typing import NamedTuple, Protocol
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.storage.incoming import Origin
 from penstock.storage.log import Appended, Log
+from penstock.storage.producers import ActiveProducer
 from penstock.storage.slice import FileSlice
 
 
@@ -82,6 +83,39 @@ class Partition:
         raise KafkaError(
             code, f"The leader epoch of {self.topic}-{self.index} is {self.leader_epoch}, not {epoch}."
         )
+
+    def delete_records(self, offset: int | None) -> int:
+        """Let the log begin at `offset`, or at the high watermark; gives where it begins now."""
+        with self.lock:
+            self._check_present()
+            if "delete" not in self.log.settings.cleanup_policy:
+                raise KafkaError(
+                    ErrorCode.POLICY_VIOLATION,
+                    f"Records of partition {self.topic}-{self.index} can not be deleted due to the configured "
+                    "policy",
+                )
+            if offset is not None and offset < 0:
+                raise KafkaError(
+                    ErrorCode.OFFSET_OUT_OF_RANGE,
+                    f"The offset {offset} for partition {self.topic}-{self.index} is not valid",
+                )
+            self.log.delete_records_before(self.high_watermark if offset is None else offset)
+            return self.log.log_start_offset
+
+    def epoch_end_offset(self, leader_epoch: int, current_epoch: int = -1) -> tuple[int, int]:
+        """The largest known epoch up to `leader_epoch`, and where it ended; (-1, -1) when none is known."""
+        with self.lock:
+            self._check_present()
+            self.check_epoch(current_epoch)
+            if leader_epoch == self.leader_epoch:  # also when nothing was written under it yet
+                return leader_epoch, self.log.log_end_offset
+            return self.log.epoch_end_offset(leader_epoch)
+
+    def producers(self) -> list[ActiveProducer]:
+        """The idempotent producers that this partition remembers."""
+        with self.lock:
+            self._check_present()
+            return self.log.active_producers()
 
     def watch(self, waiter: Waiter) -> None:
         """Wake `waiter` once, at the next append or when the partition goes away."""

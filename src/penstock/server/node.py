@@ -62,6 +62,7 @@ class Node:
             clock=clock,
             cluster_id=self._logs.cluster_id,
             controller=controller,
+            logs=self._logs,
             partitions=self._partitions,
             groups=groups,
             authorizer=AllowAll(),

@@ -103,6 +103,10 @@ class Disk(Protocol):
         """Own the file `path` as long as the result lives; BlockingIOError when another process does."""
         ...
 
+    def space(self, path: str) -> tuple[int, int]:
+        """Bytes of the volume that holds `path`: all of them, and those that may still be used."""
+        ...
+
 
 class OsFile:
     """A file of the operating system, without a buffer of its own."""
@@ -242,3 +246,7 @@ class OsDisk:
         file = self.create(path)
         fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
         return file
+
+    def space(self, path: str) -> tuple[int, int]:
+        volume = os.statvfs(path)
+        return volume.f_frsize * volume.f_blocks, volume.f_frsize * volume.f_bavail

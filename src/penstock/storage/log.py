@@ -27,7 +27,7 @@ from penstock.storage.errors import Corruption
 from penstock.storage.incoming import LOG_APPEND_TIME, Origin, examine
 from penstock.storage.index import MAX_RELATIVE_OFFSET, OFFSET_ENTRY_BYTES, TIME_ENTRY_BYTES
 from penstock.storage.placing import Placed, place_from_leader, place_own
-from penstock.storage.producers import Producers
+from penstock.storage.producers import ActiveProducer, Producers
 from penstock.storage.recovery import Recovery, sweep
 from penstock.storage.retention import Bounds, count_expired
 from penstock.storage.segment import Place, RollLimits, Segment
@@ -364,6 +364,10 @@ class Log:
     def epoch_end_offset(self, leader_epoch: int) -> tuple[int, int]:
         """The largest known epoch up to `leader_epoch`, and the offset at which it ended."""
         return self.epochs.end_offset(leader_epoch, self.log_end_offset)
+
+    def active_producers(self) -> list[ActiveProducer]:
+        """The idempotent producers that are remembered."""
+        return self._producers.active()
 
     # Flushing
 

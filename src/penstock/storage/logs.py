@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from random import Random
 from typing import TypeVar
 
@@ -74,6 +74,11 @@ class Logs:
         """The cluster that the directories belong to; known once they are open."""
         assert self._cluster_id is not None
         return self._cluster_id
+
+    @property
+    def directories(self) -> Sequence[LogDirectory]:
+        """Every directory of `log.dirs`, those that have failed among them."""
+        return self._directories
 
     def failures(self) -> list[LogDirFailure]:
         """Why directories are offline."""
@@ -184,6 +189,24 @@ class Logs:
         for log in self.all().values():
             with log.lock:
                 log.expire_producers_after(expiration_ms)
+
+    def keep_starts(self, logs: Iterable[Log]) -> set[LogDirectory]:
+        """Make durable where these logs begin now; gives the directories that failed meanwhile."""
+        failed = set()
+        for directory in {log.directory for log in logs}:
+            try:
+                self._checkpoint(directory)
+            except LogDirFailure as failure:
+                _log.error("%s", failure)
+                failed.add(directory)
+        return failed
+
+    def space(self, directory: LogDirectory) -> tuple[int, int]:
+        """Bytes of the directory's volume, all and usable; -1 for both when the disk does not say."""
+        try:
+            return self._disk.space(directory.path)
+        except OSError:
+            return -1, -1
 
     # Creating and deleting
 

@@ -23,6 +23,7 @@ REMEMBERED_BATCHES = 5
 SEQUENCE_MASK = 0x7FFFFFFF
 NO_COORDINATOR_EPOCH = -1
 NO_TRANSACTION = -1
+NO_SEQUENCE = -1
 
 _HEADER = Struct(">hIi")
 _CRC_END = 6
@@ -48,6 +49,17 @@ class ProducerBatch(NamedTuple):
         return self.last_offset - self.offset_delta
 
 
+class ActiveProducer(NamedTuple):
+    """One producer id as DescribeProducers tells it."""
+
+    producer_id: int
+    producer_epoch: int
+    last_sequence: int
+    last_timestamp: int
+    coordinator_epoch: int
+    transaction_start_offset: int
+
+
 class Producer:
     """One producer id. Invariant: all remembered batches were sent under `epoch`."""
 
@@ -71,6 +83,20 @@ class Producers:
 
     def clear(self) -> None:
         self._producers.clear()
+
+    def active(self) -> list[ActiveProducer]:
+        """Every producer that is remembered."""
+        return [
+            ActiveProducer(
+                producer_id,
+                producer.epoch,
+                producer.batches[-1].last_sequence if producer.batches else NO_SEQUENCE,
+                producer.timestamp,
+                NO_COORDINATOR_EPOCH,
+                NO_TRANSACTION,
+            )
+            for producer_id, producer in self._producers.items()
+        ]
 
     def check(self, header: BatchHeader) -> ProducerBatch | None:
         """None when the batch comes next, its first copy when it is a duplicate; KafkaError otherwise."""

@@ -17,6 +17,7 @@ from penstock.storage.disk import Bytes
 
 GARBAGE_CHANCE = 0.25
 MAX_GARBAGE_BYTES = 512
+VOLUME_BYTES = 1 << 40
 
 
 class _Inode:
@@ -223,6 +224,9 @@ class SimDisk:
             raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN), path)
         file = self._locks[path] = self.create(path)
         return file
+
+    def space(self, path: str) -> tuple[int, int]:
+        return VOLUME_BYTES, VOLUME_BYTES
 
     def unlock(self, path: str, file: SimFile) -> None:
         if self._locks.get(path) is file:

@@ -1,0 +1,77 @@
+"""DeleteRecords, v0-v2: move the beginning of a log up. What was deleted stays deleted after a crash: the new
+beginning is durable before the answer."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any, Final
+
+from penstock.controller.topics import INTERNAL_TOPICS
+from penstock.handlers.authorize import Operation, ResourceType
+from penstock.handlers.broker import Broker
+from penstock.handlers.reply import Reply
+from penstock.handlers.request import Request
+from penstock.protocol.apis import Api
+from penstock.protocol.errors import ErrorCode, KafkaError
+from penstock.protocol.messages import encode_response, read_request
+from penstock.storage.errors import StorageError
+from penstock.storage.log import Log
+
+VERSIONS: Final = (0, 2)
+HIGH_WATERMARK: Final = -1
+NO_LOW_WATERMARK: Final = -1
+
+_log = logging.getLogger(__name__)
+
+Result = tuple[int, ErrorCode]  # the low watermark, which is where the log begins now
+
+
+def handle(request: Request, broker: Broker) -> Reply:
+    wanted = read_request(Api.DELETE_RECORDS, request.version, request.reader)
+    results: dict[str, dict[int, Result]] = {}
+    shortened: dict[tuple[str, int], Log] = {}
+    for topic in wanted.topics:
+        allowed = request.may(broker, Operation.DELETE, ResourceType.TOPIC, topic.name)
+        for part in topic.partitions:
+            place = (topic.name, part.partition_index)
+            result: Result = (NO_LOW_WATERMARK, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+            if allowed:
+                result = _delete(broker, *place, part.offset, shortened)
+            results.setdefault(topic.name, {})[part.partition_index] = result
+    for name, index in _not_kept(broker, shortened):
+        results[name][index] = (NO_LOW_WATERMARK, ErrorCode.KAFKA_STORAGE_ERROR)
+    fields = {"throttle_time": 0, "topics": [_topic(name, found) for name, found in results.items()]}
+    return Reply([encode_response(Api.DELETE_RECORDS, request.version, fields)])
+
+
+def _delete(
+    broker: Broker, topic: str, index: int, offset: int, shortened: dict[tuple[str, int], Log]
+) -> Result:
+    try:
+        if topic in INTERNAL_TOPICS:
+            raise KafkaError(
+                ErrorCode.INVALID_TOPIC_EXCEPTION, f"Cannot delete records of internal topic {topic}"
+            )
+        partition = broker.partitions.get(topic, index)
+        low_watermark = partition.delete_records(None if offset == HIGH_WATERMARK else offset)
+    except KafkaError as error:
+        return NO_LOW_WATERMARK, error.code
+    except (OSError, StorageError) as error:
+        _log.error("deleting records of %s-%d failed: %s", topic, index, error)
+        return NO_LOW_WATERMARK, ErrorCode.KAFKA_STORAGE_ERROR
+    shortened[topic, index] = partition.log
+    return low_watermark, ErrorCode.NONE
+
+
+def _not_kept(broker: Broker, shortened: dict[tuple[str, int], Log]) -> list[tuple[str, int]]:
+    """Make the new beginnings durable; gives the places where the disk refused."""
+    failed = broker.logs.keep_starts(shortened.values())
+    return [place for place, log in shortened.items() if log.directory in failed]
+
+
+def _topic(name: str, found: dict[int, Result]) -> dict[str, Any]:
+    partitions = [
+        {"partition_index": index, "low_watermark": low_watermark, "error_code": code}
+        for index, (low_watermark, code) in found.items()
+    ]
+    return {"name": name, "partitions": partitions}
