@@ -150,7 +150,11 @@ class Commits:
 
 def expires_since_ms(group: AnyGroup, committed: CommittedOffset) -> int | None:
     """From when on the retention of an offset counts; None while it cannot expire (KIP-211)."""
-    if isinstance(group, ConsumerGroup) or group.protocol_type is None:
+    if isinstance(group, ConsumerGroup):
+        # The last member's leaving has raised the epoch. A group that only read and had nothing to commit was
+        # not idle until then.
+        return max(committed.commit_timestamp_ms, group.epoch_timestamp_ms if group.is_empty else -1)
+    if group.protocol_type is None:
         return committed.commit_timestamp_ms
     if group.is_empty:
         return group.state_timestamp_ms if group.state_timestamp_ms >= 0 else committed.commit_timestamp_ms

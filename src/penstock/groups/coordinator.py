@@ -17,6 +17,9 @@ from penstock.groups.commits import Place
 from penstock.groups.messages import (
     UNKNOWN_MEMBER_ID,
     CommitIdentity,
+    ConsumerHeartbeat,
+    ConsumerHeartbeatResult,
+    DescribedConsumerGroup,
     DescribedGroup,
     HeartbeatRequest,
     JoinRequest,
@@ -94,6 +97,16 @@ class GroupCoordinator:
 
     def leave(self, group_id: str, leavers: tuple[Leaver, ...]) -> Promise[list[LeaveResult]]:
         return self._ask(group_id, lambda shard: shard.leave(group_id, leavers), named=True)
+
+    # The consumer protocol
+
+    def consumer_heartbeat(self, request: ConsumerHeartbeat) -> Promise[ConsumerHeartbeatResult]:
+        if not self._settings.consumer_protocol_offered:
+            return failed(KafkaError(ErrorCode.UNSUPPORTED_VERSION, "The consumer protocol is switched off."))
+        return self._ask(request.group_id, lambda shard: shard.consumer_heartbeat(request))
+
+    def describe_consumer(self, group_id: str) -> Promise[DescribedConsumerGroup]:
+        return self._read(group_id, lambda shard: shard.describe_consumer(group_id))
 
     # Offsets
 

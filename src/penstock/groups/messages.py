@@ -123,3 +123,52 @@ class DescribedGroup(NamedTuple):
     members: tuple[DescribedMember, ...] = ()
     error: ErrorCode = ErrorCode.NONE
     error_message: str | None = None
+
+
+class ConsumerHeartbeat(NamedTuple):
+    """A heartbeat of the consumer protocol. None means: as I said before."""
+
+    group_id: str
+    member_id: str
+    member_epoch: int
+    instance_id: str | None
+    rack_id: str | None
+    rebalance_timeout_ms: int  # -1 means: as before
+    topic_names: tuple[str, ...] | None
+    topic_regex: str | None  # the empty one takes an earlier one back
+    server_assignor: str | None
+    owned: Mapping[bytes, frozenset[int]] | None
+    client: Client
+    requires_member_id: bool  # from v1 on members name themselves (KIP-1082)
+
+
+class ConsumerHeartbeatResult(NamedTuple):
+    member_id: str
+    member_epoch: int
+    heartbeat_interval_ms: int = 0
+    assignment: Mapping[bytes, frozenset[int]] | None = None  # None: nothing new
+
+
+class DescribedConsumer(NamedTuple):
+    """A member of the consumer protocol, as tools see it."""
+
+    member_id: str
+    instance_id: str | None
+    rack_id: str | None
+    member_epoch: int
+    client_id: str
+    client_host: str
+    topic_names: tuple[str, ...]
+    topic_regex: str | None
+    assigned: Mapping[bytes, frozenset[int]]
+    target: Mapping[bytes, frozenset[int]]
+    is_classic: bool
+
+
+class DescribedConsumerGroup(NamedTuple):
+    group_id: str
+    state: str
+    epoch: int
+    target_epoch: int
+    assignor: str
+    members: tuple[DescribedConsumer, ...]

@@ -17,8 +17,15 @@ from penstock.groups.any_group import AnyGroup
 from penstock.groups.classic import ClassicProtocol
 from penstock.groups.classic_group import ClassicGroup, ClassicState
 from penstock.groups.commits import Commits
+from penstock.groups.consumer import ConsumerProtocol
 from penstock.groups.consumer_group import ConsumerGroup
+from penstock.groups.embedded import CONSUMER
 from penstock.groups.messages import (
+    UNKNOWN_MEMBER_ID,
+    ConsumerHeartbeat,
+    ConsumerHeartbeatResult,
+    DescribedConsumer,
+    DescribedConsumerGroup,
     DescribedGroup,
     DescribedMember,
     HeartbeatRequest,
@@ -30,6 +37,7 @@ from penstock.groups.messages import (
     SyncRequest,
     SyncResult,
 )
+from penstock.groups.mixed import MixedProtocol
 from penstock.groups.offsets import Offsets
 from penstock.groups.record_keys import KeyKind, read_kind
 from penstock.groups.settings import GroupSettings
@@ -55,6 +63,8 @@ class GroupShard:
         self._groups: dict[str, AnyGroup] = {}
         self._offsets = Offsets()
         self._classic = ClassicProtocol(context, self._groups, settings, new_id)
+        self._consumer = ConsumerProtocol(context, self._groups, settings, topics, new_id, self._classic)
+        self._mixed = MixedProtocol(context, self._consumer, new_id)
         self.commits = Commits(context, self._groups, self._offsets, settings)
 
     # Replay
@@ -127,6 +137,8 @@ class GroupShard:
             if isinstance(group, ClassicGroup):
                 decision = self._classic.on_loaded(group)
                 assert not decision.records, "a group that has members is not empty"
+            else:
+                self._consumer.on_loaded(group)
         self._wait_for_expiry()
 
     def on_unloaded(self, error: KafkaError) -> None:
@@ -137,18 +149,38 @@ class GroupShard:
     # The classic protocol
 
     def join(self, request: JoinRequest, promise: Promise[JoinResult]) -> Decision:
-        return self._classic.join(request, promise)
+        group = self._groups.get(request.group_id)
+        if not isinstance(group, ConsumerGroup):
+            return self._classic.join(request, promise)
+        if not group.is_empty:
+            return self._mixed.join(group, request, promise)
+        if request.member_id != UNKNOWN_MEMBER_ID:
+            raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, f"The group {request.group_id} has no members.")
+
+        def after() -> None:
+            decision = self._classic.join(request, promise)
+            assert not decision.records, "a group begins with waiting"
+
+        return Decision(tuple(self._tombstones(group)), after)
 
     def sync(self, request: SyncRequest, promise: Promise[SyncResult]) -> Decision:
+        group = self._groups.get(request.group_id)
+        if isinstance(group, ConsumerGroup):
+            return self._mixed.sync(group, request, promise)
         return self._classic.sync(request, promise)
 
     def heartbeat(self, request: HeartbeatRequest) -> tuple[Decision, ErrorCode]:
+        group = self._groups.get(request.group_id)
+        if isinstance(group, ConsumerGroup):
+            return NOTHING, self._mixed.heartbeat(group, request)
         return NOTHING, self._classic.heartbeat(request)
 
     def leave(self, group_id: str, leavers: tuple[Leaver, ...]) -> tuple[Decision, list[LeaveResult]]:
         group = self._groups.get(group_id)
         if isinstance(group, ClassicGroup):
             return self._classic.leave(group, leavers)
+        if isinstance(group, ConsumerGroup):
+            return self._mixed.leave(group, leavers)
         raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, f"There is no group {group_id}.")
 
     def renew(self, group_id: str, member_id: str) -> None:
@@ -156,6 +188,11 @@ class GroupShard:
         group = self._groups.get(group_id)
         if isinstance(group, ClassicGroup):
             self._classic.renew(group, member_id)
+
+    # The consumer protocol
+
+    def consumer_heartbeat(self, request: ConsumerHeartbeat) -> tuple[Decision, ConsumerHeartbeatResult]:
+        return self._consumer.heartbeat(request)
 
     # Tools
 
@@ -181,6 +218,31 @@ class GroupShard:
         )
         protocol = group.protocol if stable and group.protocol is not None else ""
         return DescribedGroup(group_id, group.state.value, group.protocol_type or "", protocol, members)
+
+    def describe_consumer(self, group_id: str) -> DescribedConsumerGroup:
+        group = self._groups.get(group_id)
+        if not isinstance(group, ConsumerGroup):
+            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a consumer group.")
+        assignor = group.preferred_assignor(group.members.values()) or self._consumer.default_assignor
+        members = tuple(
+            DescribedConsumer(
+                member.member_id,
+                member.told.instance_id,
+                member.told.rack_id,
+                member.epoch,
+                member.told.client_id,
+                member.told.client_host,
+                member.told.topic_names,
+                member.told.topic_regex or None,
+                member.current.assigned,
+                group.targets.get(member.member_id, {}),
+                member.is_classic,
+            )
+            for member in group.members.values()
+        )
+        return DescribedConsumerGroup(
+            group_id, group.state.value, group.epoch, group.target_epoch, assignor, members
+        )
 
     def delete_group(self, group_id: str) -> tuple[Decision, None]:
         group = self._groups.get(group_id)
@@ -234,4 +296,4 @@ def _is_waited_for(group: AnyGroup) -> bool:
 def _listed(group: AnyGroup) -> ListedGroup:
     if isinstance(group, ClassicGroup):
         return ListedGroup(group.group_id, group.protocol_type or "", group.state.value, "classic")
-    return ListedGroup(group.group_id, "consumer", group.state.value, "consumer")
+    return ListedGroup(group.group_id, CONSUMER, group.state.value, CONSUMER)

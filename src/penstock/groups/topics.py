@@ -27,7 +27,9 @@ class Topics(Protocol):
 
     def name_of(self, topic_id: bytes) -> str | None: ...
 
-    def names(self) -> Iterable[str]: ...
+    def names(self) -> Iterable[str]:
+        """All but the internal ones."""
+        ...
 
     def group_config(self, group_id: str) -> Mapping[str, str]:
         """What a group has set for itself."""

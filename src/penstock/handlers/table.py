@@ -8,6 +8,8 @@ from typing import Final
 from penstock.handlers import (
     alter_configs,
     api_versions,
+    consumer_group_describe,
+    consumer_group_heartbeat,
     create_partitions,
     create_topics,
     delete_groups,
@@ -26,8 +28,8 @@ from penstock.handlers import (
     init_producer_id,
     join_group,
     leave_group,
-    list_groups,
     list_config_resources,
+    list_groups,
     list_offsets,
     metadata,
     offset_commit,
@@ -71,6 +73,8 @@ HANDLERS: Final[dict[Api, ModuleType]] = {
     Api.DELETE_GROUPS: delete_groups,
     Api.OFFSET_DELETE: offset_delete,
     Api.DESCRIBE_CLUSTER: describe_cluster,
+    Api.CONSUMER_GROUP_HEARTBEAT: consumer_group_heartbeat,
+    Api.CONSUMER_GROUP_DESCRIBE: consumer_group_describe,
 }
 
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 from penstock.clock import Clock
 from penstock.controller.controller import Controller
 from penstock.controller.image import Image
+from penstock.controller.topics import INTERNAL_TOPICS
 from penstock.coordinator.runtime import Runtime
 from penstock.groups.coordinator import OFFSETS_TOPIC, GroupCoordinator
 from penstock.groups.topics import TopicInfo
@@ -44,7 +45,7 @@ class ImageTopics:
         return self._controller.image.names.get(topic_id)
 
     def names(self) -> Iterable[str]:
-        return self._controller.image.topics
+        return (name for name in self._controller.image.topics if name not in INTERNAL_TOPICS)
 
     def group_config(self, group_id: str) -> Mapping[str, str]:
         return self._controller.image.configs.get((GROUP_RESOURCE, group_id), {})

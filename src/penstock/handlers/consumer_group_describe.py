@@ -1,0 +1,92 @@
+"""ConsumerGroupDescribe, v0-v1: groups of the consumer protocol with members, assignments and targets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from penstock.coordinator.promise import Promise
+from penstock.groups.coordinator import failed
+from penstock.groups.messages import DescribedConsumer, DescribedConsumerGroup
+from penstock.handlers.authorize import Operation, ResourceType
+from penstock.handlers.broker import Broker
+from penstock.handlers.group_operations import group_operations
+from penstock.handlers.promised import outcome, reply_when_done
+from penstock.handlers.reply import Outcome
+from penstock.handlers.request import Request
+from penstock.protocol.apis import Api
+from penstock.protocol.errors import ErrorCode, KafkaError
+from penstock.protocol.messages import encode_response, read_request
+from penstock.protocol.metadata import OPERATIONS_NOT_ASKED
+
+VERSIONS: Final = (0, 1)
+CLASSIC_MEMBER: Final = 0
+CONSUMER_MEMBER: Final = 1
+
+
+def handle(request: Request, broker: Broker) -> Outcome:
+    wanted = read_request(Api.CONSUMER_GROUP_DESCRIBE, request.version, request.reader)
+    promises = {
+        group_id: broker.groups.describe_consumer(group_id)
+        if request.may(broker, Operation.DESCRIBE, ResourceType.GROUP, group_id)
+        else failed(KafkaError(ErrorCode.GROUP_AUTHORIZATION_FAILED))
+        for group_id in wanted.group_ids
+    }
+
+    def encode() -> bytes:
+        rows = [_row(broker, group_id, promise) for group_id, promise in promises.items()]
+        if wanted.include_authorized_operations:
+            for row in rows:
+                row["authorized_operations"] = group_operations(request, broker, row["group_id"])
+        fields = {"throttle_time": 0, "groups": rows}
+        return encode_response(Api.CONSUMER_GROUP_DESCRIBE, request.version, fields)
+
+    return reply_when_done(broker, promises.values(), encode)
+
+
+def _row(broker: Broker, group_id: str, promise: Promise[DescribedConsumerGroup]) -> dict[str, Any]:
+    code, message = ErrorCode.NONE, None
+    try:
+        group = outcome(promise)
+    except KafkaError as error:
+        code, message = error.code, error.message
+        group = DescribedConsumerGroup(group_id, "", 0, 0, "", ())
+    return {
+        "error_code": code,
+        "error_message": message,
+        "group_id": group_id,
+        "group_state": group.state,
+        "group_epoch": group.epoch,
+        "assignment_epoch": group.target_epoch,
+        "assignor_name": group.assignor,
+        "members": [_member(broker, member) for member in group.members],
+        "authorized_operations": OPERATIONS_NOT_ASKED,
+    }
+
+
+def _member(broker: Broker, member: DescribedConsumer) -> dict[str, Any]:
+    return {
+        "member_id": member.member_id,
+        "instance_id": member.instance_id,
+        "rack_id": member.rack_id,
+        "member_epoch": member.member_epoch,
+        "client_id": member.client_id,
+        "client_host": member.client_host,
+        "subscribed_topic_names": member.topic_names,
+        "subscribed_topic_regex": member.topic_regex,
+        "assignment": _assignment(broker, member.assigned),
+        "target_assignment": _assignment(broker, member.target),
+        "member_type": CLASSIC_MEMBER if member.is_classic else CONSUMER_MEMBER,
+    }
+
+
+def _assignment(broker: Broker, assignment: Mapping[bytes, frozenset[int]]) -> dict[str, Any]:
+    """Topics that are gone meanwhile have no name, and are left out."""
+    names = broker.controller.image.names
+    return {
+        "topic_partitions": [
+            {"topic_id": topic_id, "topic_name": names[topic_id], "partitions": sorted(indexes)}
+            for topic_id, indexes in assignment.items()
+            if topic_id in names
+        ]
+    }
