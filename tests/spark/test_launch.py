@@ -16,6 +16,9 @@ from pyspark.sql import functions as f
 
 import penstock.spark
 
+# What differs between brokers is tried without Spark around it, in test_source.py and test_sink.py.
+on_our_broker = pytest.mark.parametrize("servers", ["penstock"], indirect=True)
+
 
 def read(spark: SparkSession, servers: str, topic: str, **options: str) -> DataFrame:
     reader = spark.read.format("penstock").option("kafka.bootstrap.servers", servers)
@@ -46,6 +49,7 @@ def test_a_session_speaks_utc_and_is_the_only_one(spark: SparkSession) -> None:
     assert penstock.spark.session() is spark
 
 
+@on_our_broker
 def test_rows_written_to_a_topic_are_read_back(
     spark: SparkSession, servers: str, new_topic: Callable[..., str]
 ) -> None:
@@ -68,6 +72,7 @@ def test_rows_written_to_a_topic_are_read_back(
     assert [row.n for row in partitions.collect()] == [1]
 
 
+@on_our_broker
 def test_a_stream_from_topic_to_topic_goes_on_where_it_stopped(
     spark: SparkSession, servers: str, new_topic: Callable[..., str], tmp_path: Path
 ) -> None:
@@ -93,7 +98,7 @@ def test_a_stream_from_topic_to_topic_goes_on_where_it_stopped(
     assert sorted(row.v for row in values) == sorted(f"ROW-{number}" for number in range(130))
 
 
-@pytest.mark.parametrize("servers", ["penstock"], indirect=True)
+@on_our_broker
 def test_what_is_wrong_is_said_in_a_sentence_that_reaches_the_user(spark: SparkSession, servers: str) -> None:
     with pytest.raises(PySparkException, match=r"topic 'missing' does not exist at .*: create it first"):
         read(spark, servers, "missing").collect()
