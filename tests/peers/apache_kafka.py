@@ -29,7 +29,7 @@ START_SECONDS: Final = 60
 _POM: Final = """<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
 <groupId>penstock.tests</groupId><artifactId>apache-kafka</artifactId><version>1</version><packaging>pom</packaging>
 <dependencies>
-<dependency><groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>{version}</version></dependency>
+<dependency><groupId>org.apache.kafka</groupId><artifactId>{artifact}</artifactId><version>{version}</version></dependency>
 <dependency><groupId>org.apache.logging.log4j</groupId><artifactId>log4j-slf4j-impl</artifactId><version>2.25.3</version></dependency>
 </dependencies></project>
 """
@@ -60,10 +60,20 @@ def cache_dir() -> Path:
 
 @cache
 def jars() -> Path:
-    """The directory with Kafka's jars; fetched by Maven when it is not there yet."""
+    """The directory with the jars of Kafka's broker; fetched by Maven when it is not there yet."""
+    return _fetched("kafka", "kafka_2.13")
+
+
+@cache
+def tool_jars() -> Path:
+    """The same for Kafka's own command-line tools, its performance tests among them."""
+    return _fetched("kafka-tools", "kafka-tools")
+
+
+def _fetched(name: str, artifact: str) -> Path:
     if shutil.which("java") is None:
         raise Unavailable("Apache Kafka needs `java` on the PATH")
-    libs = cache_dir() / f"kafka-{VERSION}"
+    libs = cache_dir() / f"{name}-{VERSION}"
     if libs.is_dir():
         return libs
     if shutil.which("mvn") is None:
@@ -72,7 +82,7 @@ def jars() -> Path:
         )
     libs.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=libs.parent) as work:
-        (Path(work) / "pom.xml").write_text(_POM.format(version=VERSION))
+        (Path(work) / "pom.xml").write_text(_POM.format(artifact=artifact, version=VERSION))
         command = ["mvn", "-q", "-B", "dependency:copy-dependencies", "-DoutputDirectory=libs"]
         try:
             subprocess.run(
@@ -100,9 +110,11 @@ class ApacheKafka:
         self,
         settings: Mapping[str, str] | None = None,
         java_options: tuple[str, ...] = ("-Xms256m", "-Xmx512m"),
+        parent: Path | None = None,
     ) -> None:
         self._settings = dict(settings or {})
         self._java_options = java_options
+        self._parent = parent  # of the temporary directory, where the system's own is not wanted
         self._port = free_port()
         self._work: Path | None = None
         self._process: subprocess.Popen[bytes] | None = None
@@ -110,7 +122,7 @@ class ApacheKafka:
 
     def __enter__(self) -> ApacheKafka:
         libs = jars()
-        self._work = Path(tempfile.mkdtemp(prefix="apache-kafka-"))
+        self._work = Path(tempfile.mkdtemp(prefix="apache-kafka-", dir=self._parent))
         try:
             self._write_properties()
             self._java(
@@ -155,6 +167,10 @@ class ApacheKafka:
         return self._process.pid
 
     @property
+    def data(self) -> Path:
+        return self._dir / "data"
+
+    @property
     def _dir(self) -> Path:
         assert self._work is not None, "use it in a with statement"
         return self._work
@@ -168,7 +184,7 @@ class ApacheKafka:
         return self._dir / "server.log"
 
     def _write_properties(self) -> None:
-        text = _PROPERTIES.format(port=self._port, controller_port=free_port(), data=self._dir / "data")
+        text = _PROPERTIES.format(port=self._port, controller_port=free_port(), data=self.data)
         text += "".join(f"{key}={value}\n" for key, value in self._settings.items())
         self._properties.write_text(text)
         (self._dir / "log4j2.properties").write_text(

@@ -11,6 +11,7 @@ from itertools import count
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from penstock.testing import Broker
 from penstock.wire.cluster import Cluster
 from tests.peers.apache_kafka import apache_kafka as apache_kafka
 
@@ -21,8 +22,6 @@ _numbers = count()
 
 @pytest.fixture(scope="session")
 def penstock_servers() -> Iterator[str]:
-    from penstock.testing import Broker
-
     with Broker() as broker:
         yield broker.bootstrap_servers
 

@@ -196,7 +196,6 @@ def test_offsets_beyond_the_end_are_a_loss_unless_losses_do_not_matter(
     assert [row["offset"] for row in rows(lenient, lenient.partitions(start, end))] == [0, 1, 2]
 
 
-@pytest.mark.parametrize("servers", ["apache"], indirect=True)
 def test_records_that_aged_out_are_a_loss_unless_losses_do_not_matter(
     servers: str, new_topic: Callable[..., str]
 ) -> None:

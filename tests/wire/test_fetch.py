@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from pathlib import Path
 
 import pytest
 from confluent_kafka import Producer as Librdkafka
@@ -10,11 +11,13 @@ from confluent_kafka import TopicPartition as Position
 from confluent_kafka.admin import AdminClient
 
 from penstock.records.record import Record, decode_batch
+from penstock.testing import Broker
 from penstock.wire import offsets
 from penstock.wire.cluster import Cluster, TopicPartition
 from penstock.wire.deadline import Deadline
 from penstock.wire.errors import DeadlineExceeded, OffsetOutOfRange, UnknownTopic
 from penstock.wire.fetch import Batch, FetchOptions, fetch
+from tests.peers.apache_kafka import free_port
 
 
 def soon() -> Deadline:
@@ -99,9 +102,25 @@ def test_beyond_the_end_is_out_of_range(cluster: Cluster, new_topic: Callable[..
         list(fetch(cluster, TopicPartition(topic, 0), 7, 9))
 
 
-def test_a_missing_topic_is_said(cluster: Cluster) -> None:
+def test_a_missing_topic_is_said(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("penstock.wire.fetch.VANISHED_SECONDS", 0.1)
     with pytest.raises(UnknownTopic, match="'absent'"):
         list(fetch(cluster, TopicPartition("absent", 0), 0, 1))
+
+
+def test_a_broker_that_restarts_in_the_middle_is_waited_for(tmp_path: Path) -> None:
+    port = free_port()
+    settings = {"listeners": f"PLAINTEXT://127.0.0.1:{port}"}
+    servers = f"127.0.0.1:{port}"
+    cluster = Cluster(servers)
+    with Broker(str(tmp_path), settings):
+        produce(servers, "t", [b"%d" % number for number in range(100)], batch_num_messages=5)
+        reading = fetch(cluster, TopicPartition("t", 0), 0, 120, FetchOptions(max_bytes=300, max_wait_ms=50))
+        found = records([next(reading)])
+    with Broker(str(tmp_path), settings):
+        produce(servers, "t", [b"%d" % number for number in range(100, 120)])
+        found += records(reading)
+    assert [int(record.value or b"") for record in found] == list(range(120))
 
 
 def test_an_empty_range_asks_nobody() -> None:
@@ -136,10 +155,8 @@ def test_beginning_and_end_are_found_and_times_in_between(
 
 
 def test_deleted_records_are_out_of_range(
-    apache_kafka: object, new_topic: Callable[..., str], cluster: Cluster, servers: str
+    cluster: Cluster, servers: str, new_topic: Callable[..., str]
 ) -> None:
-    if servers != getattr(apache_kafka, "bootstrap_servers", None):
-        return  # DeleteRecords comes to our broker with retention
     topic = new_topic()
     produce(servers, topic, [b"x"] * 10)
     admin = AdminClient({"bootstrap.servers": servers})

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from typing import TYPE_CHECKING, Any
 
+from penstock.records import walk
 from penstock.spark.java import find_java_home
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+log = logging.getLogger(__name__)
 
 
 def session(app_name: str = "penstock", master: str = "local[*]", **conf: Any) -> SparkSession:
@@ -28,6 +32,11 @@ def session(app_name: str = "penstock", master: str = "local[*]", **conf: Any) -
     builder = SparkSession.builder.appName(app_name).master(master)
     for name, value in {**defaults(master), **conf}.items():
         builder = builder.config(name, str(value).lower() if isinstance(value, bool) else value)
+    if walk.ACTIVE == "pure":
+        log.warning(
+            "the native module is missing, so topics are read and written many times slower: install a C "
+            "compiler, then penstock anew"
+        )
     spark = builder.getOrCreate()
     spark.dataSource.register(PenstockDataSource)
     return spark

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 
 import pyarrow as pa
@@ -22,12 +21,12 @@ from pyspark.sql.streaming.datasource import (
 from pyspark.sql.types import StructType
 
 from penstock.spark.clusters import cluster_for
+from penstock.spark.discovery import discover, look_again
 from penstock.spark.options import ReadOptions
 from penstock.spark.reading import METADATA_SECONDS, DataLoss, OffsetRange, read_range
 from penstock.wire import offsets
 from penstock.wire.cluster import Cluster, TopicPartition
 from penstock.wire.deadline import Deadline
-from penstock.wire.errors import UnknownTopic
 
 log = logging.getLogger(__name__)
 
@@ -48,30 +47,6 @@ def from_json(written: Mapping[str, Mapping[str, int]]) -> Offsets:
         for topic, partitions in written.items()
         for partition, offset in partitions.items()
     }
-
-
-def discover(cluster: Cluster, options: ReadOptions, deadline: Deadline) -> list[TopicPartition]:
-    """Every partition that is to be read, as the cluster has them now."""
-    if options.assign is not None:
-        existing = cluster.topics({partition.topic for partition in options.assign}, deadline)
-        for topic, partition in options.assign:
-            if topic not in existing or partition not in existing[topic].partitions:
-                raise UnknownTopic(f"{topic}-{partition} does not exist at {options.bootstrap_servers}")
-        return sorted(options.assign)
-    found = cluster.topics(options.subscribe, deadline)
-    for name in options.subscribe or ():
-        if name not in found:
-            raise UnknownTopic(
-                f"topic {name!r} does not exist at {options.bootstrap_servers}: create it first"
-            )
-    if options.pattern is not None:
-        wanted = re.compile(options.pattern)
-        found = {
-            name: topic for name, topic in found.items() if wanted.fullmatch(name) and not topic.internal
-        }
-    return sorted(
-        TopicPartition(name, number) for name, topic in found.items() for number in topic.partitions
-    )
 
 
 def limited(start: Offsets, end: Offsets, limit: int) -> Offsets:
@@ -182,14 +157,9 @@ class PenstockStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _ends(self) -> Offsets:
         cluster, deadline = self._cluster(), Deadline(METADATA_SECONDS)
-        try:
-            partitions = discover(cluster, self._options, deadline)
-        except UnknownTopic as error:
-            self._lost(str(error))
-            existing = cluster.topics(self._options.subscribe, deadline)
-            partitions = [
-                TopicPartition(name, n) for name, topic in existing.items() for n in topic.partitions
-            ]
+        partitions, missing = look_again(cluster, self._options, deadline)
+        if missing:
+            self._lost(f"{missing[0]} does not exist at {self._options.bootstrap_servers} any more")
         return offsets.latest(cluster, partitions, deadline, read_committed=self._options.read_committed)
 
     def _first_offsets(self, partitions: Sequence[TopicPartition] | set[TopicPartition]) -> Offsets:

@@ -22,11 +22,20 @@ from penstock.wire import fetch_messages
 from penstock.wire.cluster import REQUEST_SECONDS, Cluster, Leader, TopicPartition
 from penstock.wire.connection import Connection
 from penstock.wire.deadline import Deadline
-from penstock.wire.errors import DeadlineExceeded, Malformed, OffsetOutOfRange, Refused, WireError
+from penstock.wire.errors import (
+    DeadlineExceeded,
+    Malformed,
+    OffsetOutOfRange,
+    Refused,
+    UnknownTopic,
+    WireError,
+)
 
 FETCH_BYTES: Final = 4 * 1024 * 1024
 MAX_WAIT_MS: Final = 500
 IDLE_SECONDS: Final = 60.0
+# How long a topic may be unknown to the cluster before it counts as deleted.
+VANISHED_SECONDS: Final = 3.0
 _ABORT_MARKER: Final = 0
 
 
@@ -74,13 +83,21 @@ class _Reading:
     def _progressed(self) -> None:
         self._idle = Deadline(self._options.idle_seconds)
         self._failures = 0
+        self._vanished: Deadline | None = None
+
+    def _may_pass(self, error: WireError) -> bool:
+        """Whether to try again. A broker that has just started may not know its topics for a moment."""
+        if isinstance(error, UnknownTopic):
+            self._vanished = self._vanished or Deadline(VANISHED_SECONDS)
+            return not self._vanished.passed
+        return error.retriable
 
     def batches(self) -> Iterator[Batch]:
         while self._next_offset < self._end:
             try:
                 yield from self._from_leader()
             except WireError as error:
-                if not error.retriable:
+                if not self._may_pass(error):
                     raise
                 self._last_error = error
                 self._cluster.forget(self._partition.topic)
