@@ -13,11 +13,12 @@ def extensions() -> list[Extension]:
         from Cython.Build import cythonize
     except ImportError:
         return []
-    modules = [
-        Extension(name, [f"src/{name.replace('.', '/')}.pyx"], extra_compile_args=["-O3"], optional=True)
-        for name in NATIVE
-    ]
-    return list(cythonize(modules, quiet=True, build_dir="build"))
+    sources = [Extension(name, [f"src/{name.replace('.', '/')}.pyx"]) for name in NATIVE]
+    modules: list[Extension] = cythonize(sources, quiet=True, build_dir="build")
+    for module in modules:
+        module.extra_compile_args = ["-O3"]
+        module.optional = True  # cythonize would forget it if it were said above
+    return modules
 
 
 setup(ext_modules=extensions())
