@@ -6,12 +6,10 @@ thread while they wait.
 
 from __future__ import annotations
 
-import asyncio
 import threading
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any
 
 from penstock.client.admin import Admin, Partition, apply_offsets, partitions_of
 from penstock.client.messages import Messages
@@ -20,8 +18,7 @@ from penstock.client.paging import Page
 from penstock.client.sending import NewRecord, Produced
 from penstock.client.stream import Stream
 from penstock.console.backend import MessageQuery, Snapshot, Tail, TailBatch
-
-T = TypeVar("T")
+from penstock.console.threads import Threads
 
 CALLS_MAX = 8
 TAILS_MAX = 16
@@ -42,51 +39,47 @@ class ClientBackend:
         self._messages = Messages(
             bootstrap_servers, timeout_s=timeout_s, settings=settings, admin=self._admin
         )
-        self._calls = ThreadPoolExecutor(CALLS_MAX, "console-call")
-        self._tails = ThreadPoolExecutor(TAILS_MAX, "console-tail")
+        self._calls = Threads(CALLS_MAX, "console-call")
+        self._tails = Threads(2 * TAILS_MAX, "console-tail")  # closing one may wait beside its last poll
         self._starts = StartOffsets(self._admin)
 
     async def snapshot(self) -> Snapshot:
-        return await self._call(self._snapshot)
+        return await self._calls.call(self._snapshot)
 
     async def topic(self, name: str) -> TopicDetail:
-        return await self._call(self._admin.topic_detail, name)
+        return await self._calls.call(self._admin.topic_detail, name)
 
     async def messages(self, query: MessageQuery) -> Page:
         def read() -> Page:
             return self._messages.page(query.topic, query.start, partition=query.partition, limit=query.limit)
 
-        return await self._call(read)
+        return await self._calls.call(read)
 
     async def tail(self, topic: str) -> Tail:
         def start() -> Stream:
             return self._messages.tail(topic, queued_messages=TAIL_RECORDS, skip_when_behind=TAIL_RECORDS)
 
-        return ClientTail(await self._call(start), self._tails)
+        return ClientTail(await self._calls.call(start), self._tails)
 
     async def produce(self, topic: str, record: NewRecord) -> Produced:
-        return await self._call(self._messages.produce, topic, record)
+        return await self._calls.call(self._messages.produce, topic, record)
 
     async def create_topic(
         self, name: str, partitions: int | None, replication_factor: int | None, configs: Mapping[str, str]
     ) -> None:
-        await self._call(self._admin.create_topic, name, partitions, replication_factor, configs)
+        await self._calls.call(self._admin.create_topic, name, partitions, replication_factor, configs)
 
     async def delete_topic(self, name: str) -> None:
-        await self._call(self._admin.delete_topic, name)
+        await self._calls.call(self._admin.delete_topic, name)
 
     async def close(self) -> None:
-        self._calls.shutdown(wait=False, cancel_futures=True)
-        self._tails.shutdown(wait=False, cancel_futures=True)
+        """Nothing to give back: calls that still wait end by their own deadlines, or with the process."""
 
     def _snapshot(self) -> Snapshot:
         cluster, topics = self._admin.describe()
         ends = self._admin.end_offsets(partitions_of(topics))
         starts = self._starts.for_ends(ends)
         return Snapshot(cluster, tuple(apply_offsets(topics, starts, ends)))
-
-    async def _call(self, function: Callable[..., T], *arguments: Any) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._calls, function, *arguments)
 
 
 class StartOffsets:
@@ -113,17 +106,17 @@ class StartOffsets:
 class ClientTail:
     """A stream polled from threads, one at a time: closing waits for the poll that is still running."""
 
-    def __init__(self, stream: Stream, threads: ThreadPoolExecutor) -> None:
+    def __init__(self, stream: Stream, threads: Threads) -> None:
         self._stream = stream
         self._threads = threads
         self._skipped_before = 0
         self._one_at_a_time = threading.Lock()
 
     async def poll(self) -> TailBatch:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, self._poll)
+        return await self._threads.call(self._poll)
 
     async def close(self) -> None:
-        await asyncio.get_running_loop().run_in_executor(self._threads, self._close)
+        await self._threads.call(self._close)
 
     def _poll(self) -> TailBatch:
         with self._one_at_a_time:

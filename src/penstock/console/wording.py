@@ -45,7 +45,7 @@ def unreachable_title(bootstrap_servers: str) -> str:
 
 
 def unreachable_advice(error: ClientError) -> str:
-    reason = error.reason if isinstance(error, BrokerUnreachable) and error.reason else "no answer in time"
+    reason = error.reason if isinstance(error, BrokerUnreachable) and error.reason else "No answer in time"
     return (
         f"{reason}. Check that the broker runs, that this address and port are the ones it advertises, and "
         "that no firewall stands between. The console goes on by itself as soon as it answers."

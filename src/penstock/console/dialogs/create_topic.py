@@ -17,7 +17,7 @@ NAME_HINT = "Letters, digits, dots, underscores and hyphens; at most 249."
 
 class CreateTopicDialog(DialogFrame):
     def __init__(self, services: Services) -> None:
-        super().__init__("Create topic", "Create topic")
+        super().__init__("create", "Create topic", "Create topic")
         self._services = services
         with self.body:
             self._name = (

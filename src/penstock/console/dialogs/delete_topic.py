@@ -9,7 +9,7 @@ from penstock.console.services import Services
 
 class DeleteTopicDialog(DialogFrame):
     def __init__(self, services: Services) -> None:
-        super().__init__("Delete topic", "Delete topic", kind="danger")
+        super().__init__("delete", "Delete topic", "Delete topic", kind="danger")
         self._services = services
         self._topic = ""
         with self.body:

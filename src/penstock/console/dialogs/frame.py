@@ -17,18 +17,18 @@ class DialogFrame:
     open.
     """
 
-    def __init__(self, title: str, action: str, *, kind: str = "primary") -> None:
+    def __init__(self, name: str, title: str, action: str, *, kind: str = "primary") -> None:
         title_id = f"dialog-title-{next(_ids)}"
-        self.dialog = ui.dialog().props(f"aria-labelledby={title_id} aria-modal=true")
+        self.dialog = ui.dialog().props(f"aria-labelledby={title_id} aria-modal=true").mark(f"{name}-dialog")
         with self.dialog, ui.element("div").classes("dialog"):
             self.title = text("h2", title, "dialog-title").props(f"id={title_id}")
             self.body = ui.element("div").style("display: contents")
             with ui.element("div").classes("notice").props("role=alert") as self._notice:
                 icon("warning")
-                self._notice_text = text("span", "").mark("dialog-error")
+                self._notice_text = text("span", "").mark(f"{name}-error")
             with ui.element("div").classes("dialog-foot"):
                 button("Cancel", self.dialog.close)
-                self.confirm = button(action, self._confirmed, kind=kind).mark("confirm")
+                self.confirm = button(action, self._confirmed, kind=kind).mark(f"{name}-confirm")
         self._notice.set_visibility(False)
 
     def open(self) -> None:

@@ -21,7 +21,7 @@ AUTO = "auto"
 
 class ProduceRecordDialog(DialogFrame):
     def __init__(self, services: Services, topic: str, produced: Callable[[], None]) -> None:
-        super().__init__(f"Produce a record to {topic}", "Produce")
+        super().__init__("produce", f"Produce a record to {topic}", "Produce")
         self._services = services
         self._topic = topic
         self._produced = produced
