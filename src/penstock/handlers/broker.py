@@ -12,6 +12,7 @@ from penstock.controller.controller import Controller
 from penstock.controller.topics import Placement
 from penstock.groups.coordinator import GroupCoordinator
 from penstock.handlers.authorize import Authorizer
+from penstock.handlers.fetch_sessions import FetchSessions
 from penstock.protocol.api_versions import ApiRange
 from penstock.protocol.metadata import Node
 from penstock.replication.partitions import Partitions
@@ -32,6 +33,7 @@ class Broker:
     partitions: Partitions
     groups: GroupCoordinator
     authorizer: Authorizer
+    fetch_sessions: FetchSessions
     apis: tuple[ApiRange, ...]  # what is announced and served
     new_topic_id: Callable[[], bytes]
     endpoints: Mapping[str, Node]  # by listener name: how clients of that listener reach this broker

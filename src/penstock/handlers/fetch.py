@@ -1,8 +1,7 @@
 """Fetch, v4-v17. Records are sent from the file; a request for more than there is waits, without polling, for
-the next append.
+the next append. What a client fetches is remembered in `fetch_sessions`.
 
-On purpose unlike Kafka: no fetch session is kept yet, so each request names all of its partitions (a client
-that is given session id 0 does just that), and reads are never served by followers.
+On purpose unlike Kafka: reads are never served by followers.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ from typing import Final
 
 from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.broker import Broker
+from penstock.handlers.fetch_sessions import NO_SESSION, Fetching
 from penstock.handlers.reply import Part, Reply, Wait
 from penstock.handlers.request import Request
 from penstock.protocol.errors import ErrorCode, KafkaError
@@ -26,10 +26,12 @@ from penstock.protocol.fetch import (
     encode_response,
     read_request,
 )
+from penstock.protocol.primitives import ZERO_UUID
 from penstock.replication.partition import Partition
 from penstock.storage.errors import StorageError
 
 VERSIONS: Final = (4, 17)
+LAST_WITHOUT_STORAGE_ERROR: Final = 5
 MAX_WAIT_MS: Final = (
     300_000  # an empty answer after five minutes is as good as one after a year, and frees the thread
 )
@@ -39,15 +41,19 @@ _log = logging.getLogger(__name__)
 
 def handle(request: Request, broker: Broker) -> Reply | Wait:
     fetch = read_request(request.reader, request.version)
-    if fetch.session_id != 0:
-        return _encode(request.version, [], ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
-    if fetch.replica_id >= 0 and not request.may(broker, Operation.CLUSTER_ACTION, ResourceType.CLUSTER):
-        return _encode(request.version, [], ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
-    attempt = _attempt(request, fetch, broker)
+    try:
+        fetching = broker.fetch_sessions.begin(
+            fetch, by_id=request.version >= TOPIC_IDS_FROM, now_ms=broker.clock.now_ms()
+        )
+    except KafkaError as error:
+        return _encode(request.version, [], error=error.code)
+    attempt = _attempt(request, fetch, fetching, broker)
     return attempt(fetch.max_wait_ms <= 0 or fetch.min_bytes <= 0)
 
 
-def _attempt(request: Request, fetch: FetchRequest, broker: Broker) -> Callable[[bool], Reply | Wait]:
+def _attempt(
+    request: Request, fetch: FetchRequest, fetching: Fetching, broker: Broker
+) -> Callable[[bool], Reply | Wait]:
     """A function that reads what there is, and says Wait if that is too little and the deadline has not
     come."""
     wait_ms = min(fetch.max_wait_ms, MAX_WAIT_MS)
@@ -55,12 +61,20 @@ def _attempt(request: Request, fetch: FetchRequest, broker: Broker) -> Callable[
 
     def attempt(expired: bool) -> Reply | Wait:
         reading = _Reading(request, fetch, broker)
-        answers = [reading.topic(topic) for topic in fetch.topics]
-        if expired or reading.failed or not reading.watched or reading.size >= fetch.min_bytes:
-            return _encode(request.version, answers)
+        answers = [reading.topic(topic) for topic in fetching.topics]
+        if expired or reading.failed or not reading.watched or reading.size >= reading.min_bytes:
+            return _finish(request.version, fetching, answers, broker)
         return Wait(reading.watched, deadline, attempt)
 
     return attempt
+
+
+def _finish(version: int, fetching: Fetching, answers: list[TopicAnswer], broker: Broker) -> Reply:
+    try:
+        session_id, told = fetching.finish(answers, broker.clock.now_ms())
+    except KafkaError as error:
+        return _encode(version, [], error=error.code)
+    return _encode(version, told, session_id=session_id)
 
 
 class _Reading:
@@ -69,7 +83,11 @@ class _Reading:
     def __init__(self, request: Request, fetch: FetchRequest, broker: Broker) -> None:
         self._request = request
         self._broker = broker
-        self._budget = fetch.max_bytes
+        self._budget = min(fetch.max_bytes, broker.settings.fetch_max_bytes)
+        self._is_refused = fetch.replica_id >= 0 and not request.may(
+            broker, Operation.CLUSTER_ACTION, ResourceType.CLUSTER
+        )
+        self.min_bytes = min(fetch.min_bytes, self._budget)
         self.size = 0
         self.failed = False
         self.watched: list[Partition] = []
@@ -79,19 +97,26 @@ class _Reading:
         if self._request.version >= TOPIC_IDS_FROM:
             name = self._broker.controller.image.names.get(topic.topic_id, "")
             error = ErrorCode.NONE if name else ErrorCode.UNKNOWN_TOPIC_ID
-        if name and not self._request.may(self._broker, Operation.READ, ResourceType.TOPIC, name):
+        if name and not self._may_read(name):
             error = ErrorCode.TOPIC_AUTHORIZATION_FAILED
         if error is not ErrorCode.NONE:
             self.failed = True
             answers = [PartitionAnswer(wanted.partition, error) for wanted in topic.partitions]
         else:
-            answers = [self._partition(name, wanted) for wanted in topic.partitions]
+            answers = [self._partition(name, topic.topic_id, wanted) for wanted in topic.partitions]
         return TopicAnswer(topic.name, topic.topic_id, answers)
 
-    def _partition(self, topic: str, wanted: FetchPartition) -> PartitionAnswer:
+    def _may_read(self, name: str) -> bool:
+        return not self._is_refused and self._request.may(
+            self._broker, Operation.READ, ResourceType.TOPIC, name
+        )
+
+    def _partition(self, topic: str, topic_id: bytes, wanted: FetchPartition) -> PartitionAnswer:
         limit = max(0, min(wanted.max_bytes, self._budget - self.size))
         try:
             partition = self._broker.partitions.get(topic, wanted.partition)
+            if topic_id not in (ZERO_UUID, partition.topic_id):
+                raise KafkaError(ErrorCode.INCONSISTENT_TOPIC_ID, "The topic was deleted and made again.")
             # The first batch of the answer comes whole even if it is larger than every limit, or a consumer
             # would stand still.
             fetched = partition.fetch(
@@ -99,11 +124,11 @@ class _Reading:
             )
         except KafkaError as error:
             self.failed = True
-            return PartitionAnswer(wanted.partition, error.code)
+            return PartitionAnswer(wanted.partition, self._told(error.code))
         except (OSError, StorageError) as error:
             _log.error("reading %s-%d failed: %s", topic, wanted.partition, error)
             self.failed = True
-            return PartitionAnswer(wanted.partition, ErrorCode.KAFKA_STORAGE_ERROR)
+            return PartitionAnswer(wanted.partition, self._told(ErrorCode.KAFKA_STORAGE_ERROR))
         self.watched.append(partition)
         self.size += fetched.records.size if fetched.records is not None else 0
         return PartitionAnswer(
@@ -115,7 +140,19 @@ class _Reading:
             fetched.records,
         )
 
+    def _told(self, code: ErrorCode) -> ErrorCode:
+        """A client of v5 or older does not know that a storage error is worth another attempt."""
+        if code is ErrorCode.KAFKA_STORAGE_ERROR and self._request.version <= LAST_WITHOUT_STORAGE_ERROR:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        return code
 
-def _encode(version: int, answers: list[TopicAnswer], error: ErrorCode = ErrorCode.NONE) -> Reply:
-    parts: list[Part] = encode_response(version, answers, error=error)  # type: ignore[assignment]
+
+def _encode(
+    version: int,
+    answers: list[TopicAnswer],
+    *,
+    error: ErrorCode = ErrorCode.NONE,
+    session_id: int = NO_SESSION,
+) -> Reply:
+    parts: list[Part] = encode_response(version, answers, error=error, session_id=session_id)  # type: ignore[assignment]
     return Reply(parts)

@@ -91,8 +91,8 @@ class Partition:
             if "delete" not in self.log.settings.cleanup_policy:
                 raise KafkaError(
                     ErrorCode.POLICY_VIOLATION,
-                    f"Records of partition {self.topic}-{self.index} can not be deleted due to the configured "
-                    "policy",
+                    f"Records of partition {self.topic}-{self.index} can not be deleted due to the "
+                    "configured policy",
                 )
             if offset is not None and offset < 0:
                 raise KafkaError(

@@ -17,6 +17,7 @@ from penstock.groups.coordinator import GroupCoordinator
 from penstock.groups.settings import GroupSettings
 from penstock.handlers.authorize import AllowAll
 from penstock.handlers.broker import Broker
+from penstock.handlers.fetch_sessions import FetchSessions
 from penstock.handlers.table import served
 from penstock.protocol.metadata import Node as Endpoint
 from penstock.replication.partitions import Partitions
@@ -66,6 +67,7 @@ class Node:
             partitions=self._partitions,
             groups=groups,
             authorizer=AllowAll(),
+            fetch_sessions=FetchSessions(settings.max_incremental_fetch_session_cache_slots, random),
             apis=served(),
             new_topic_id=self._new_topic_id,
             endpoints=endpoints,
