@@ -26,6 +26,10 @@ TAIL_POLL_S = 0.25
 TAIL_RECORDS = 200
 """Records of one poll of a tail, and how far it may fall behind before it skips: nobody reads faster."""
 
+WATCH_TIMEOUT_S = 3.0
+"""Deadline of the regular look at the cluster: how long a page may go without saying that the broker is away.
+"""
+
 STARTS_REFRESH_S = 15.0
 """Log start offsets move only with retention, so they are asked for less often than ends."""
 
@@ -36,12 +40,13 @@ class ClientBackend:
     ) -> None:
         self.bootstrap_servers = bootstrap_servers
         self._admin = Admin(bootstrap_servers, timeout_s=timeout_s, settings=settings)
+        self._watch = Admin(bootstrap_servers, timeout_s=min(timeout_s, WATCH_TIMEOUT_S), settings=settings)
         self._messages = Messages(
             bootstrap_servers, timeout_s=timeout_s, settings=settings, admin=self._admin
         )
         self._calls = Threads(CALLS_MAX, "console-call")
         self._tails = Threads(2 * TAILS_MAX, "console-tail")  # closing one may wait beside its last poll
-        self._starts = StartOffsets(self._admin)
+        self._starts = StartOffsets(self._watch)
 
     async def snapshot(self) -> Snapshot:
         return await self._calls.call(self._snapshot)
@@ -76,8 +81,8 @@ class ClientBackend:
         """Nothing to give back: calls that still wait end by their own deadlines, or with the process."""
 
     def _snapshot(self) -> Snapshot:
-        cluster, topics = self._admin.describe()
-        ends = self._admin.end_offsets(partitions_of(topics))
+        cluster, topics = self._watch.describe()
+        ends = self._watch.end_offsets(partitions_of(topics))
         starts = self._starts.for_ends(ends)
         return Snapshot(cluster, tuple(apply_offsets(topics, starts, ends)))
 

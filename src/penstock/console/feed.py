@@ -21,7 +21,10 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 BUSY_SHARE = 4
-"""After a poll that took t seconds, wait at least this many times t: a slow cluster is not hammered."""
+"""After a poll that took t seconds, wait at least this many times t: a slow cluster is not hammered.
+
+A poll that
+failed has waited for its deadline, not worked, and is tried again soon."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +94,8 @@ class Feed(Generic[T]):
             began = time.monotonic()
             self._wake.clear()
             await self._poll()
-            pause = max(self._interval_s, BUSY_SHARE * (time.monotonic() - began))
+            took = time.monotonic() - began if self.reading.error is None else 0.0
+            pause = max(self._interval_s, BUSY_SHARE * took)
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._wake.wait(), pause)
 
