@@ -77,33 +77,28 @@ class Visitor:
         self.marked(marker).value = text
 
 
-Visit = Callable[[Visitor], Awaitable[None]]
+Body = Callable[[Visitor], Awaitable[None]]
+Visit = Callable[[str, Body], None]
 
 
 @asynccontextmanager
-async def visiting(backend: FakeBackend) -> AsyncIterator[Visitor]:
-    services: list[Services] = []
-
-    def root() -> None:
-        if not services:
-            services.append(Services.over(backend, poll_s=POLL_S, tick_s=POLL_S))
-        shell(services[0])
-
-    async with user_simulation(root) as user:
-        await user.open("/")  # makes the services inside the simulation's event loop
+async def visiting(backend: FakeBackend, path: str) -> AsyncIterator[Visitor]:
+    services = Services.over(backend, poll_s=POLL_S, tick_s=POLL_S)
+    async with user_simulation(lambda: shell(services)) as user:
         try:
-            yield Visitor(user, services[0])
+            await user.open(path)
+            yield Visitor(user, services)
         finally:
-            await services[0].close()
+            await services.close()
 
 
 @pytest.fixture
-def visit(backend: FakeBackend) -> Callable[[Visit], None]:
-    """Runs a coroutine function with a visitor on the console over `backend`."""
+def visit(backend: FakeBackend) -> Visit:
+    """Opens a page of the console over `backend` and runs a coroutine function with a visitor there."""
 
-    def run(body: Visit) -> None:
+    def run(path: str, body: Body) -> None:
         async def scenario() -> None:
-            async with visiting(backend) as visitor:
+            async with visiting(backend, path) as visitor:
                 await body(visitor)
 
         asyncio.run(scenario())

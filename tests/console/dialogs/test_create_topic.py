@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-
 import pytest
 
 from penstock.client.errors import InvalidValue
 from penstock.console.components.topic_table import TopicTable
 from penstock.console.dialogs.create_topic import parse_settings
 from penstock.console.fake_backend import FakeBackend
-from tests.console.conftest import Visitor
-
-Visit = Callable[[Callable[[Visitor], Awaitable[None]]], None]
+from tests.console.conftest import Visit, Visitor
 
 
 async def create(visitor: Visitor, **fields: str) -> None:
@@ -34,7 +30,7 @@ def test_a_topic_is_created_with_what_was_typed(visit: Visit, backend: FakeBacke
         await visitor.user.should_see("Created topic new")
         await visitor.until(lambda: not visitor.marked("create-dialog").value)
 
-    visit(body)
+    visit("/", body)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +51,7 @@ def test_what_is_refused_is_said_in_the_dialog_which_stays_open(
         await visitor.user.should_see(sentence)
         assert visitor.marked("create-dialog").value
 
-    visit(body)
+    visit("/", body)
 
 
 def test_settings_are_lines_of_name_and_value() -> None:

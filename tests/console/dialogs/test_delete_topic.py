@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-
 from penstock.console.components.topic_table import TopicTable
 from penstock.console.fake_backend import FakeBackend
-from tests.console.conftest import Visitor
-
-Visit = Callable[[Callable[[Visitor], Awaitable[None]]], None]
+from tests.console.conftest import Visit, Visitor
 
 
 def test_a_topic_is_deleted_only_after_its_name_was_typed(visit: Visit, backend: FakeBackend) -> None:
@@ -26,7 +22,7 @@ def test_a_topic_is_deleted_only_after_its_name_was_typed(visit: Visit, backend:
         await visitor.until(lambda: [row["name"] for row in visitor.the(TopicTable).rows] == ["orders"])
         await visitor.user.should_see("Deleted topic payments")
 
-    visit(body)
+    visit("/", body)
 
 
 def test_a_deletion_that_fails_says_why(visit: Visit, backend: FakeBackend) -> None:
@@ -39,4 +35,4 @@ def test_a_deletion_that_fails_says_why(visit: Visit, backend: FakeBackend) -> N
         visitor.click("delete-confirm")
         await visitor.user.should_see("There is no topic named 'payments'")
 
-    visit(body)
+    visit("/", body)

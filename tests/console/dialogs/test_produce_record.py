@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-
 import pytest
 
 from penstock.client.errors import InvalidValue
 from penstock.console.components.message_table import MessageTable
 from penstock.console.dialogs.produce_record import encode_value, parse_headers
 from penstock.console.fake_backend import FakeBackend
-from tests.console.conftest import Visitor
-
-Visit = Callable[[Callable[[Visitor], Awaitable[None]]], None]
+from tests.console.conftest import Visit, Visitor
 
 
 def test_a_record_is_produced_and_shown(visit: Visit, backend: FakeBackend) -> None:
     async def body(visitor: Visitor) -> None:
-        await visitor.open("/topics/orders")
         await visitor.until(lambda: visitor.text("fact-partitions") == "3")
         visitor.click("produce-record")
         await visitor.user.should_see(marker="record-value")
@@ -31,12 +26,11 @@ def test_a_record_is_produced_and_shown(visit: Visit, backend: FakeBackend) -> N
         message = backend.append("orders", b"", partition=2)
         assert message.offset == 3
 
-    visit(body)
+    visit("/topics/orders", body)
 
 
 def test_json_is_checked_before_it_is_sent(visit: Visit, backend: FakeBackend) -> None:
     async def body(visitor: Visitor) -> None:
-        await visitor.open("/topics/orders")
         visitor.click("produce-record")
         await visitor.user.should_see(marker="record-value")
         visitor.marked("record-format").value = "json"
@@ -45,7 +39,7 @@ def test_json_is_checked_before_it_is_sent(visit: Visit, backend: FakeBackend) -
         await visitor.user.should_see("The value is not JSON")
         assert backend.asked["produce"] == 0
 
-    visit(body)
+    visit("/topics/orders", body)
 
 
 def test_a_value_is_encoded_as_its_format_says() -> None:
