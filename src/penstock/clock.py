@@ -1,4 +1,4 @@
-"""Time, handed in. Decision code asks a `Clock`; only `SystemClock` asks the machine: a simulator owns time."""
+"""Time, handed in. Only `SystemClock` asks the machine, so that a simulator can own time."""
 
 from __future__ import annotations
 
