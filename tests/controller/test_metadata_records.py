@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 
 from penstock.controller.metadata_records import (
+    ClientQuotaRecord,
     ConfigRecord,
     MetadataRecord,
     PartitionRecord,
@@ -25,6 +26,8 @@ RECORDS: list[MetadataRecord] = [
     ConfigRecord(2, "orders", "retention.ms", None),
     RemoveTopicRecord(TOPIC_ID),
     ProducerIdsRecord(1, -1, 5000),
+    ClientQuotaRecord((("client-id", None), ("user", "alice")), "producer_byte_rate", 12.5, remove=False),
+    ClientQuotaRecord((("ip", "1.2.3.4"),), "connection_creation_rate", 0.0, remove=True),
 ]
 
 
@@ -42,6 +45,12 @@ def test_a_config_record_has_kafkas_bytes() -> None:
         encode(ConfigRecord(2, "t", "k", None))
         == b"\x01\x04\x00" + b"\x02" + b"\x02t" + b"\x02k" + b"\x00" + b"\x00"
     )
+
+
+def test_a_quota_record_has_kafkas_bytes() -> None:
+    record = ClientQuotaRecord((("user", None),), "k", 1.0, remove=False)
+    value = bytes.fromhex("3ff0000000000000")
+    assert encode(record) == b"\x01\x0e\x00" + b"\x02\x05user\x00\x00" + b"\x02k" + value + b"\x00\x00"
 
 
 @pytest.mark.parametrize("data", [b"", b"\x01\x63\x00", b"\x02\x02\x00\x02t", b"\x01\x02\x07\x02t"])

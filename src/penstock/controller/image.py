@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, assert_never
 
 from penstock.controller.metadata_records import (
+    ClientQuotaRecord,
     ConfigRecord,
     MetadataRecord,
     PartitionRecord,
@@ -17,6 +18,7 @@ from penstock.controller.metadata_records import (
     RemoveTopicRecord,
     TopicRecord,
 )
+from penstock.quotas.entities import Entity
 
 TOPIC_RESOURCE: Final = 2
 BROKER_RESOURCE: Final = 4
@@ -51,6 +53,7 @@ class Image:
     names: Mapping[bytes, str] = field(default_factory=dict)  # topic id → name; the inverse of `topics`
     configs: Mapping[tuple[int, str], Mapping[str, str]] = field(default_factory=dict)
     next_producer_id: int = 0
+    quotas: dict[Entity, Mapping[str, float]] = field(default_factory=dict)
 
     def topic(self, name: str, topic_id: bytes) -> TopicState | None:
         """A topic by name, or by id when the name is empty."""
@@ -84,11 +87,12 @@ class _Step:
         self._configs = dict(image.configs)
         self._partitions: dict[str, list[PartitionState]] = {}
         self._next_producer_id = image.next_producer_id
+        self._quotas: dict[Entity, Mapping[str, float]] = image.quotas
 
     def image(self) -> Image:
         for name, partitions in self._partitions.items():
             self._topics[name] = replace(self._topics[name], partitions=tuple(partitions))
-        return Image(self._topics, self._names, self._configs, self._next_producer_id)
+        return Image(self._topics, self._names, self._configs, self._next_producer_id, self._quotas)
 
     def apply(self, record: MetadataRecord) -> None:
         match record:
@@ -101,6 +105,8 @@ class _Step:
                 self._put_config(record)
             case RemoveTopicRecord():
                 self._remove_topic(record.topic_id)
+            case ClientQuotaRecord():
+                self._put_quota(record)
             case ProducerIdsRecord():
                 self._next_producer_id = record.next_producer_id
             case _:
@@ -130,6 +136,19 @@ class _Step:
             self._configs[key] = config
         else:
             self._configs.pop(key, None)
+
+    def _put_quota(self, record: ClientQuotaRecord) -> None:
+        if self._quotas is self._old.quotas:
+            self._quotas = dict(self._quotas)
+        values = dict(self._quotas.get(record.entity, {}))
+        if record.remove:
+            values.pop(record.key, None)
+        else:
+            values[record.key] = record.value
+        if values:
+            self._quotas[record.entity] = values
+        else:
+            self._quotas.pop(record.entity, None)
 
     def _remove_topic(self, topic_id: bytes) -> None:
         name = self._names.pop(topic_id)

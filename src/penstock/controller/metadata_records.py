@@ -147,9 +147,47 @@ class ProducerIdsRecord:
         return cls(reader.int32(), reader.int64(), reader.int64())
 
 
+@dataclass(frozen=True, slots=True)
+class ClientQuotaRecord:
+    """A quota of an entity: (type, name) pairs, where a name of None is the default for those without one."""
+
+    api_key: ClassVar[int] = 14
+    version: ClassVar[int] = 0
+    entity: tuple[tuple[str, str | None], ...]
+    key: str
+    value: float
+    remove: bool
+
+    def write(self, writer: Writer) -> None:
+        writer.array(len(self.entity))
+        for kind, name in self.entity:
+            writer.string(kind)
+            writer.nullable_string(name)
+            writer.tags()
+        writer.string(self.key)
+        writer.float64(self.value)
+        writer.boolean(self.remove)
+
+    @classmethod
+    def read(cls, reader: Reader, version: int) -> Self:
+        parts = []
+        for _ in range(reader.array(3)):
+            parts.append((reader.string(), reader.nullable_string()))
+            reader.tags()
+        entity = tuple(sorted(parts, key=lambda part: part[0]))
+        return cls(entity, reader.string(), reader.float64(), reader.boolean())
+
+
 _KNOWN: Final[dict[int, type[MetadataRecord]]] = {
     record.api_key: record
-    for record in (TopicRecord, PartitionRecord, ConfigRecord, RemoveTopicRecord, ProducerIdsRecord)
+    for record in (
+        TopicRecord,
+        PartitionRecord,
+        ConfigRecord,
+        RemoveTopicRecord,
+        ClientQuotaRecord,
+        ProducerIdsRecord,
+    )
 }
 
 

@@ -15,6 +15,7 @@ from penstock.handlers.authorize import Authorizer
 from penstock.handlers.fetch_sessions import FetchSessions
 from penstock.protocol.api_versions import ApiRange
 from penstock.protocol.metadata import Node
+from penstock.quotas.clients import ClientQuotas
 from penstock.replication.partitions import Partitions
 from penstock.settings import BrokerSettings
 from penstock.storage.logs import Logs
@@ -34,6 +35,7 @@ class Broker:
     groups: GroupCoordinator
     authorizer: Authorizer
     fetch_sessions: FetchSessions
+    quotas: ClientQuotas
     apis: tuple[ApiRange, ...]  # what is announced and served
     new_topic_id: Callable[[], bytes]
     endpoints: Mapping[str, Node]  # by listener name: how clients of that listener reach this broker

@@ -33,7 +33,7 @@ def change_configs(request: Request, broker: Broker, wanted: Any, decide: Decide
                 if times[resource] > 1:
                     raise KafkaError(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
                 _check_allowed(request, broker, resource)
-                records += _bounded(decide(image, resource, item), len(records))
+                records += bounded(decide(image, resource, item), len(records))
                 refusals.append(None)
             except KafkaError as error:
                 refusals.append(error)
@@ -42,7 +42,7 @@ def change_configs(request: Request, broker: Broker, wanted: Any, decide: Decide
     return _results(resources, broker.controller.submit(decide_all))
 
 
-def _bounded(records: list[MetadataRecord], before: int) -> list[MetadataRecord]:
+def bounded(records: list[MetadataRecord], before: int) -> list[MetadataRecord]:
     if before + len(records) > MAX_RECORDS:
         raise KafkaError(ErrorCode.POLICY_VIOLATION, "Unable to perform excessively large batch operation.")
     return records

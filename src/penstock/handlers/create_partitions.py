@@ -11,22 +11,27 @@ from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.broker import Broker
 from penstock.handlers.reply import Reply
 from penstock.handlers.request import Request
+from penstock.handlers.throttling import Mutations
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, read_request
 
 VERSIONS: Final = (0, 3)
+STRICT_FROM: Final = 3  # a client of this version knows that a quota may refuse partitions (KIP-599)
 
 
 def handle(request: Request, broker: Broker) -> Reply:
     wanted = read_request(Api.CREATE_PARTITIONS, request.version, request.reader)
-    results = [_add(request, broker, topic, wanted.validate_only) for topic in wanted.topics]
-    return Reply(
-        [encode_response(Api.CREATE_PARTITIONS, request.version, {"throttle_time": 0, "results": results})]
-    )
+    mutations = Mutations(request, broker, strict_from=STRICT_FROM)
+    results = [_add(request, broker, topic, wanted.validate_only, mutations) for topic in wanted.topics]
+    throttle_ms = mutations.throttle_ms
+    fields = {"throttle_time": throttle_ms, "results": results}
+    return Reply([encode_response(Api.CREATE_PARTITIONS, request.version, fields)], throttle_ms)
 
 
-def _add(request: Request, broker: Broker, topic: Any, validate_only: bool) -> dict[str, Any]:
+def _add(
+    request: Request, broker: Broker, topic: Any, validate_only: bool, mutations: Mutations
+) -> dict[str, Any]:
     def decide(image: Image) -> Decision[None]:
         if not request.may(broker, Operation.ALTER, ResourceType.TOPIC, topic.name):
             raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Not authorized to alter this topic.")
@@ -37,6 +42,7 @@ def _add(request: Request, broker: Broker, topic: Any, validate_only: bool) -> d
             )
         places = None if topic.assignments is None else [item.broker_ids for item in topic.assignments]
         records = decide_add_partitions(state, topic.count, places, broker.placement)
+        mutations.take(len(records))
         return ([] if validate_only else records), None
 
     try:

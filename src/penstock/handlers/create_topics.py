@@ -11,28 +11,31 @@ from penstock.handlers.broker import Broker
 from penstock.handlers.config_entries import ConfigEntries
 from penstock.handlers.reply import Reply
 from penstock.handlers.request import Request
+from penstock.handlers.throttling import Mutations
 from penstock.handlers.topic_creation import create_topic
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, read_request
 
 VERSIONS: Final = (2, 7)
+STRICT_FROM: Final = 6  # a client of this version knows that a quota may refuse a topic (KIP-599)
 
 
 def handle(request: Request, broker: Broker) -> Reply:
     wanted = read_request(Api.CREATE_TOPICS, request.version, request.reader)
     times = Counter(topic.name for topic in wanted.topics)
+    mutations = Mutations(request, broker, strict_from=STRICT_FROM)
     results = [
-        _create(request, broker, topic, wanted.validate_only, repeated=times[topic.name] > 1)
+        _create(request, broker, topic, wanted.validate_only, mutations, repeated=times[topic.name] > 1)
         for topic in {topic.name: topic for topic in wanted.topics}.values()
     ]
-    return Reply(
-        [encode_response(Api.CREATE_TOPICS, request.version, {"throttle_time": 0, "topics": results})]
-    )
+    throttle_ms = mutations.throttle_ms
+    fields = {"throttle_time": throttle_ms, "topics": results}
+    return Reply([encode_response(Api.CREATE_TOPICS, request.version, fields)], throttle_ms)
 
 
 def _create(
-    request: Request, broker: Broker, topic: Any, validate_only: bool, *, repeated: bool
+    request: Request, broker: Broker, topic: Any, validate_only: bool, mutations: Mutations, *, repeated: bool
 ) -> dict[str, Any]:
     try:
         if repeated:
@@ -46,7 +49,7 @@ def _create(
             {item.partition_index: item.broker_ids for item in topic.assignments},
             {item.name: item.value for item in topic.configs},
         )
-        create_topic(broker, wish, validate_only=validate_only)
+        create_topic(broker, wish, validate_only=validate_only, mutations=mutations)
     except KafkaError as error:
         return _result(topic.name, error=error)
     return _created(broker, wish)

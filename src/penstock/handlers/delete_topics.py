@@ -11,12 +11,14 @@ from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.broker import Broker
 from penstock.handlers.reply import Reply
 from penstock.handlers.request import Request
+from penstock.handlers.throttling import Mutations
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, id_bytes, read_request
 from penstock.protocol.primitives import ZERO_UUID
 
 VERSIONS: Final = (1, 6)
+STRICT_FROM: Final = 5  # a client of this version knows that a quota may refuse a topic (KIP-599)
 
 
 def handle(request: Request, broker: Broker) -> Reply:
@@ -25,13 +27,16 @@ def handle(request: Request, broker: Broker) -> Reply:
         named = [(topic.name, id_bytes(topic.topic_id)) for topic in wanted.topics]
     else:
         named = [(name, ZERO_UUID) for name in wanted.topic_names]
-    results = [_delete(request, broker, name, topic_id) for name, topic_id in named]
-    return Reply(
-        [encode_response(Api.DELETE_TOPICS, request.version, {"throttle_time": 0, "responses": results})]
-    )
+    mutations = Mutations(request, broker, strict_from=STRICT_FROM)
+    results = [_delete(request, broker, name, topic_id, mutations) for name, topic_id in named]
+    throttle_ms = mutations.throttle_ms
+    fields = {"throttle_time": throttle_ms, "responses": results}
+    return Reply([encode_response(Api.DELETE_TOPICS, request.version, fields)], throttle_ms)
 
 
-def _delete(request: Request, broker: Broker, name: str | None, topic_id: bytes) -> dict[str, Any]:
+def _delete(
+    request: Request, broker: Broker, name: str | None, topic_id: bytes, mutations: Mutations
+) -> dict[str, Any]:
     def decide(image: Image) -> Decision[str]:
         topic = image.topic(name or "", topic_id)
         if topic is None or not request.may(broker, Operation.DESCRIBE, ResourceType.TOPIC, topic.name):
@@ -41,6 +46,7 @@ def _delete(request: Request, broker: Broker, name: str | None, topic_id: bytes)
             raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Not authorized to delete this topic.")
         if not broker.settings.delete_topic_enable:
             raise KafkaError(ErrorCode.TOPIC_DELETION_DISABLED, "delete.topic.enable is false.")
+        mutations.take(len(topic.partitions))
         return decide_delete(topic), topic.name
 
     try:

@@ -63,18 +63,24 @@ def _attempt(
         reading = _Reading(request, fetch, broker)
         answers = [reading.topic(topic) for topic in fetching.topics]
         if expired or reading.failed or not reading.watched or reading.size >= reading.min_bytes:
-            return _finish(request.version, fetching, answers, broker)
+            return _finish(request, fetching, answers, reading.size, broker)
         return Wait(reading.watched, deadline, attempt)
 
     return attempt
 
 
-def _finish(version: int, fetching: Fetching, answers: list[TopicAnswer], broker: Broker) -> Reply:
+def _finish(
+    request: Request, fetching: Fetching, answers: list[TopicAnswer], size: int, broker: Broker
+) -> Reply:
+    """The answer; without any partition when its bytes would exceed the client's quota."""
+    throttle_ms = broker.quotas.fetched(request.principal.name, request.client_id, size)
     try:
+        if throttle_ms:
+            return _encode(request.version, [], session_id=fetching.throttled(), throttle_ms=throttle_ms)
         session_id, told = fetching.finish(answers, broker.clock.now_ms())
     except KafkaError as error:
-        return _encode(version, [], error=error.code)
-    return _encode(version, told, session_id=session_id)
+        return _encode(request.version, [], error=error.code, throttle_ms=throttle_ms)
+    return _encode(request.version, told, session_id=session_id)
 
 
 class _Reading:
@@ -84,6 +90,9 @@ class _Reading:
         self._request = request
         self._broker = broker
         self._budget = min(fetch.max_bytes, broker.settings.fetch_max_bytes)
+        quota = broker.quotas.largest_fetch(request.principal.name, request.client_id)
+        if quota is not None and fetch.replica_id < 0:
+            self._budget = min(self._budget, quota)
         self._is_refused = fetch.replica_id >= 0 and not request.may(
             broker, Operation.CLUSTER_ACTION, ResourceType.CLUSTER
         )
@@ -153,6 +162,9 @@ def _encode(
     *,
     error: ErrorCode = ErrorCode.NONE,
     session_id: int = NO_SESSION,
+    throttle_ms: int = 0,
 ) -> Reply:
-    parts: list[Part] = encode_response(version, answers, error=error, session_id=session_id)  # type: ignore[assignment]
-    return Reply(parts)
+    parts: list[Part] = encode_response(  # type: ignore[assignment]
+        version, answers, error=error, session_id=session_id, throttle_ms=throttle_ms
+    )
+    return Reply(parts, throttle_ms)

@@ -14,8 +14,10 @@ from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.broker import Broker
 from penstock.handlers.reply import Reply
 from penstock.handlers.request import Request
+from penstock.handlers.throttling import Mutations
 from penstock.handlers.topic_creation import create_topic
 from penstock.protocol import metadata
+from penstock.protocol.apis import NEVER
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.metadata import MetadataRequest, PartitionInfo, TopicInfo, TopicWanted
 from penstock.protocol.primitives import ZERO_UUID
@@ -82,7 +84,7 @@ def _create(request: Request, name: str, allowed: bool, broker: Broker) -> Error
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         if not request.may(broker, Operation.CREATE, ResourceType.TOPIC, name):
             return ErrorCode.TOPIC_AUTHORIZATION_FAILED
-        create_topic(broker, NewTopic(name))
+        create_topic(broker, NewTopic(name), mutations=Mutations(request, broker, strict_from=NEVER))
     except KafkaError as error:
         # Somebody else may have been faster; then the topic is there, which is all that was wanted.
         return ErrorCode.NONE if error.code is ErrorCode.TOPIC_ALREADY_EXISTS else error.code

@@ -45,9 +45,12 @@ def handle(request: Request, broker: Broker) -> Outcome:
         results = [_refused(topic, refusal) for topic in produce.topics]
     else:
         results = [_append_topic(request, broker, topic) for topic in produce.topics]
+    throttle_ms = broker.quotas.produced(
+        request.principal.name, request.client_id, len(request.reader.buffer)
+    )
     if produce.acks == 0:
-        return NoReply()
-    return Reply([encode_response(request.version, results)])
+        return NoReply(throttle_ms)
+    return Reply([encode_response(request.version, results, throttle_ms)], throttle_ms)
 
 
 def _append_topic(request: Request, broker: Broker, topic: TopicData) -> TopicResult:

@@ -19,11 +19,14 @@ class Reply:
     passing through us."""
 
     parts: Sequence[Part]
+    throttle_ms: int = 0  # how long nothing more is read from the client, because it has used up a quota
 
 
 @dataclass(frozen=True, slots=True)
 class NoReply:
     """The client does not listen (acks=0)."""
+
+    throttle_ms: int = 0
 
 
 class Watched(Protocol):

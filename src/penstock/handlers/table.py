@@ -6,6 +6,7 @@ from types import ModuleType
 from typing import Final
 
 from penstock.handlers import (
+    alter_client_quotas,
     alter_configs,
     api_versions,
     consumer_group_describe,
@@ -15,6 +16,7 @@ from penstock.handlers import (
     delete_groups,
     delete_records,
     delete_topics,
+    describe_client_quotas,
     describe_cluster,
     describe_configs,
     describe_groups,
@@ -72,6 +74,8 @@ HANDLERS: Final[dict[Api, ModuleType]] = {
     Api.DESCRIBE_TOPIC_PARTITIONS: describe_topic_partitions,
     Api.DELETE_GROUPS: delete_groups,
     Api.OFFSET_DELETE: offset_delete,
+    Api.DESCRIBE_CLIENT_QUOTAS: describe_client_quotas,
+    Api.ALTER_CLIENT_QUOTAS: alter_client_quotas,
     Api.DESCRIBE_CLUSTER: describe_cluster,
     Api.CONSUMER_GROUP_HEARTBEAT: consumer_group_heartbeat,
     Api.CONSUMER_GROUP_DESCRIBE: consumer_group_describe,

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from penstock.controller.controller import Decision
 from penstock.controller.image import Image, TopicState
+from penstock.controller.metadata_records import PartitionRecord
 from penstock.controller.topics import NewTopic, decide_create
 from penstock.groups.coordinator import OFFSETS_TOPIC
 from penstock.handlers.broker import Broker
+from penstock.handlers.throttling import Mutations
 from penstock.protocol.errors import ErrorCode, KafkaError
 
 
-def create_topic(broker: Broker, wish: NewTopic, *, validate_only: bool = False) -> None:
-    """Durable and served when this returns. With `validate_only` it is only said whether it would work."""
+def create_topic(
+    broker: Broker, wish: NewTopic, *, validate_only: bool = False, mutations: Mutations | None = None
+) -> None:
+    """Durable and served when this returns. With `validate_only` it is only said whether it would work.
+
+    `mutations` is charged for the partitions of whoever asked for the topic.
+    """
 
     def decide(image: Image) -> Decision[None]:
         records = decide_create(image, wish, broker.placement, broker.new_topic_id())
+        if mutations is not None:
+            mutations.take(sum(isinstance(record, PartitionRecord) for record in records))
         return ([] if validate_only else records), None
 
     broker.controller.submit(decide)

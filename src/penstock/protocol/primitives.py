@@ -15,6 +15,7 @@ _INT8: Final = struct.Struct(">b")
 _INT16: Final = struct.Struct(">h")
 _INT32: Final = struct.Struct(">i")
 _INT64: Final = struct.Struct(">q")
+_FLOAT64: Final = struct.Struct(">d")
 
 NO_TAGS: Final = b"\x00"
 ZERO_UUID: Final = bytes(16)
@@ -57,6 +58,9 @@ class Reader:
 
     def int64(self) -> int:
         return int(_INT64.unpack_from(self.buffer, self._take(8))[0])
+
+    def float64(self) -> float:
+        return float(_FLOAT64.unpack_from(self.buffer, self._take(8))[0])
 
     def boolean(self) -> bool:
         return self.buffer[self._take(1)] != 0
@@ -152,6 +156,9 @@ class Writer:
 
     def int64(self, value: int) -> None:
         self.data += _INT64.pack(value)
+
+    def float64(self, value: float) -> None:
+        self.data += _FLOAT64.pack(value)
 
     def boolean(self, value: bool) -> None:
         self.data.append(1 if value else 0)

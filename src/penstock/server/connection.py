@@ -61,9 +61,19 @@ class Connection:
 
     def _serve(self, frame: memoryview) -> None:
         header, outcome = self._session.handle(frame)
-        if isinstance(outcome, NoReply):
-            return
-        send_frame(self._sock, header, self._settle(outcome).parts)
+        if not isinstance(outcome, NoReply):
+            outcome = self._settle(outcome)
+            send_frame(self._sock, header, outcome.parts)
+        if outcome.throttle_ms:
+            self._mute(outcome.throttle_ms)
+
+    def _mute(self, duration_ms: int) -> None:
+        """Read nothing for a while: the client has used up a quota. Its next requests wait in the socket."""
+        end = self._clock.monotonic() + duration_ms / 1000
+        self._changed.clear()
+        while not self._closing and (remaining := end - self._clock.monotonic()) > 0:
+            self._changed.wait(remaining)
+            self._changed.clear()
 
     def _settle(self, outcome: Reply | Wait) -> Reply:
         while isinstance(outcome, Wait):

@@ -20,9 +20,12 @@ from penstock.handlers.broker import Broker
 from penstock.handlers.fetch_sessions import FetchSessions
 from penstock.handlers.table import served
 from penstock.protocol.metadata import Node as Endpoint
+from penstock.quotas.clients import ClientQuotas
+from penstock.quotas.rates import Window
 from penstock.replication.partitions import Partitions
 from penstock.server.coordinators import CoordinatorFollower, ImageTopics
 from penstock.server.follower import MetadataFollower
+from penstock.server.quota_follower import QuotaFollower
 from penstock.server.settings_follower import SettingsFollower
 from penstock.settings import BrokerSettings, TopicSettings
 from penstock.storage.disk import Disk
@@ -67,12 +70,14 @@ class Node:
             partitions=self._partitions,
             groups=groups,
             authorizer=AllowAll(),
+            quotas=_quotas(settings, clock),
             fetch_sessions=FetchSessions(settings.max_incremental_fetch_session_cache_slots, random),
             apis=served(),
             new_topic_id=self._new_topic_id,
             endpoints=endpoints,
         )
         controller.watch(SettingsFollower(self.broker, self._logs))
+        controller.watch(QuotaFollower(self.broker.quotas))
         controller.watch(MetadataFollower(self.broker, self._logs))
         controller.watch(CoordinatorFollower(settings.node_id, self._partitions, groups))
 
@@ -98,3 +103,11 @@ class Node:
 
     def _new_member_suffix(self) -> str:
         return str(UUID(bytes=self._new_topic_id()))
+
+
+def _quotas(settings: BrokerSettings, clock: Clock) -> ClientQuotas:
+    return ClientQuotas(
+        clock,
+        Window(settings.quota_window_num, settings.quota_window_size_seconds * 1000),
+        Window(settings.controller_quota_window_num, settings.controller_quota_window_size_seconds * 1000),
+    )

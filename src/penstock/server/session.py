@@ -13,6 +13,7 @@ from penstock.handlers.broker import Broker
 from penstock.handlers.reply import Outcome
 from penstock.handlers.request import Request
 from penstock.handlers.table import HANDLERS
+from penstock.handlers.throttling import handle_timed
 from penstock.protocol.apis import Api
 from penstock.protocol.header import RequestHeader, read_request_header, response_header
 from penstock.protocol.primitives import MalformedMessage
@@ -47,7 +48,11 @@ class Session:
             self._listener,
             reader,
         )
-        outcome = HANDLERS[api].handle(request, self._broker)
+        handle = HANDLERS[api].handle
+        if self._broker.quotas.limits_requests:
+            outcome = handle_timed(handle, request, self._broker)
+        else:
+            outcome = handle(request, self._broker)
         return Exchange(response_header(api, header.version, header.correlation_id), outcome)
 
 
