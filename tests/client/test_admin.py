@@ -76,7 +76,7 @@ def test_creating_a_topic_twice_is_refused(admin: Admin, new_topic: NewTopic) ->
         admin.create_topic(name, 1, 1)
 
 
-@pytest.mark.parametrize("name", ["no spaces", "../x", "ö", "a" * 250])
+@pytest.mark.parametrize("name", ["", "..", "no spaces", "../x", "ö", "a" * 250])
 def test_a_bad_topic_name_is_refused_with_the_rule(admin: Admin, name: str) -> None:
     with pytest.raises(InvalidValue, match="1 to 249 letters, digits"):
         admin.create_topic(name, 1, 1)
@@ -93,7 +93,7 @@ def test_more_replicas_than_brokers_are_refused(admin: Admin) -> None:
 
 
 def test_no_partitions_at_all_are_refused(admin: Admin) -> None:
-    with pytest.raises(InvalidValue, match="at least 1"):
+    with pytest.raises(InvalidValue, match="1 to 100000"):
         admin.create_topic("none", 0, 1)
 
 

@@ -21,6 +21,7 @@ from penstock.client.paging import (
     Window,
     earlier_window,
     first_windows,
+    interleaved,
     is_backward,
     merge,
     next_start,
@@ -91,6 +92,11 @@ def test_records_without_a_timestamp_count_as_the_oldest() -> None:
         backward=True,
     )
     assert [m.partition for m in merged] == [1, 0]
+
+
+def test_interleaving_puts_the_oldest_head_first_and_keeps_each_partition_in_order() -> None:
+    mixed = [message(0, 0, 30), message(0, 1, 10), message(1, 0, 20), message(1, 1, 40)]
+    assert [(m.partition, m.offset) for m in interleaved(mixed)] == [(1, 0), (0, 0), (0, 1), (1, 1)]
 
 
 def test_a_backward_page_that_showed_everything_has_no_next_page() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.console.rates import HISTORY, Rates
+from penstock.console.rates import GAP_S, HISTORY, Rates
 
 
 def test_a_topic_seen_once_has_no_rate() -> None:
@@ -41,5 +41,13 @@ def test_history_is_bounded_and_forgotten_with_the_topic() -> None:
     for second in range(3 * HISTORY):
         rates.update({"a": second}, float(second))
     assert len(rates.history("a")) == HISTORY
-    rates.update({}, 1000.0)
+    rates.update({}, 3.0 * HISTORY)
     assert rates.history("a") == []
+
+
+def test_after_a_gap_in_watching_everything_starts_anew() -> None:
+    rates = Rates()
+    rates.update({"a": 0}, 0.0)
+    rates.update({"a": 100}, 1.0)
+    assert rates.update({"a": 1_000_000}, 2.0 + GAP_S) == {"a": None}
+    assert len(rates.history("a")) == 1

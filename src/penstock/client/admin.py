@@ -6,6 +6,7 @@ client is. Record contents are `messages`' business. Called by the command line 
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
@@ -13,7 +14,7 @@ from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import replace
 from typing import Any
 
-from penstock.client.errors import BrokerUnreachable, ClientError, InvalidValue, TopicNotFound
+from penstock.client.errors import INVALID, BrokerUnreachable, ClientError, InvalidValue, TopicNotFound
 from penstock.client.librdkafka import Connection, admin_binding
 from penstock.client.metadata import (
     BrokerInfo,
@@ -25,6 +26,9 @@ from penstock.client.metadata import (
 )
 
 DEFAULT_TIMEOUT_S = 10.0
+TOPIC_NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
+PARTITIONS_MAX = 100_000
+REPLICAS_MAX = 32_767
 
 Partition = tuple[str, int]
 """Topic and partition index, the key of every offset mapping here."""
@@ -116,8 +120,13 @@ class Admin:
         configs: Mapping[str, str] | None = None,
     ) -> None:
         """Create a topic; None for partitions or replicas takes the broker's default."""
-        if partitions is not None and partitions < 1:
-            raise InvalidValue(f"A topic cannot have {partitions} partitions. Ask for at least 1.")
+        check_topic_name(name)
+        if partitions is not None and not 1 <= partitions <= PARTITIONS_MAX:
+            raise InvalidValue(f"A topic cannot have {partitions} partitions. Ask for 1 to {PARTITIONS_MAX}.")
+        if replication_factor is not None and not 1 <= replication_factor <= REPLICAS_MAX:
+            raise InvalidValue(
+                f"A replication factor of {replication_factor} is not possible. Ask for 1 to {REPLICAS_MAX}."
+            )
         new = self._binding.NewTopic(
             name,
             num_partitions=-1 if partitions is None else partitions,
@@ -207,6 +216,14 @@ class Admin:
         except FutureTimeout as error:
             address, reason = self.connection.bootstrap_servers, self.connection.reason
             raise BrokerUnreachable(address, self._timeout_s, reason) from error
+
+
+def check_topic_name(name: str) -> None:
+    """Kafka's rule, applied before asking: the binding refuses some names with words of its own."""
+    if not TOPIC_NAME.fullmatch(name) or name in (".", ".."):
+        raise InvalidValue(
+            f"{name!r:.300} is not a topic name. {INVALID['TOPIC_EXCEPTION']} It must not be '.' or '..'."
+        )
 
 
 def partitions_of(topics: Iterable[TopicInfo]) -> list[Partition]:

@@ -157,6 +157,14 @@ def merge(found: Mapping[int, Found], limit: int, *, backward: bool) -> list[Mes
     return merged
 
 
+def interleaved(messages: Sequence[Message]) -> list[Message]:
+    """Messages of several partitions with the oldest head first; the order within each partition is kept."""
+    found: dict[int, Found] = {}
+    for message in messages:
+        found.setdefault(message.partition, Found(Window(0, 0))).messages.append(message)
+    return merge(found, len(messages), backward=False)
+
+
 def next_start(
     found: Mapping[int, Found], shown: Sequence[Message], spans: Mapping[int, Span], *, backward: bool
 ) -> Before | After | None:

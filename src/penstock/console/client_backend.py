@@ -14,7 +14,7 @@ from typing import Any
 from penstock.client.admin import Admin, Partition, apply_offsets, partitions_of
 from penstock.client.messages import Messages
 from penstock.client.metadata import TopicDetail
-from penstock.client.paging import Page
+from penstock.client.paging import Page, interleaved
 from penstock.client.sending import NewRecord, Produced
 from penstock.client.stream import Stream
 from penstock.console.backend import MessageQuery, Snapshot, Tail, TailBatch
@@ -128,7 +128,7 @@ class ClientTail:
             messages = self._stream.poll(TAIL_POLL_S, TAIL_RECORDS)
             skipped = self._stream.skipped - self._skipped_before
             self._skipped_before = self._stream.skipped
-            return TailBatch(tuple(messages), skipped)
+            return TailBatch(tuple(interleaved(messages)), skipped)
 
     def _close(self) -> None:
         with self._one_at_a_time:

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 
 WINDOW_S = 4.0
 HISTORY = 40
+GAP_S = 15.0
+"""After so long without a look, what was seen before says nothing about now."""
 
 
 class Rates:
@@ -18,10 +20,12 @@ class Rates:
     def __init__(self) -> None:
         self._samples: dict[str, deque[tuple[float, int]]] = {}
         self._histories: dict[str, deque[float]] = {}
+        self._updated_at = float("-inf")
 
     def update(self, ends: Mapping[str, int | None], at: float) -> dict[str, float | None]:
         """Rates at monotonic time `at`; None where a topic has been seen only once or its end is unknown."""
-        self._forget_all_but(ends)
+        self._forget_all_but(ends if at - self._updated_at <= GAP_S else {})
+        self._updated_at = at
         rates: dict[str, float | None] = {}
         for topic, end in ends.items():
             rate = None if end is None else self._rate(topic, end, at)

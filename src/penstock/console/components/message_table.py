@@ -30,7 +30,7 @@ NO_MATCH = {
     "text": "The search looks through what was read. Read more, or clear it.",
 }
 WAITING = {"title": "Waiting for messages", "text": "They appear here the moment they are produced."}
-FAILED = {"title": "Messages could not be read", "text": "See above."}
+FAILED = {"title": "Messages could not be read", "text": "The reason stands above."}
 
 
 class MessageTable(Live, component="message_table.js"):  # type: ignore[call-arg]

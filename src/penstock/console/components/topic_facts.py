@@ -15,6 +15,8 @@ FACTS = ("Records", "Records/s", "Partitions", "Replicas", "Cleanup policy", "Re
 
 class TopicFacts:
     def __init__(self) -> None:
+        self._settings_known = False
+        self._asking = False
         with ui.element("dl").classes("facts"):
             self._values = {name: self._fact(name) for name in FACTS}
 
@@ -25,11 +27,20 @@ class TopicFacts:
         self._values["Replicas"].set_text(number(stats.replication_factor))
 
     async def load(self, backend: Backend, topic: str) -> None:
-        """What cannot be read stays unknown: the page says why elsewhere."""
+        """Once.
+
+        What cannot be read stays unknown, the page says why elsewhere, and may be asked for again.
+        """
+        if self._settings_known or self._asking:
+            return
+        self._asking = True
         try:
             detail = await backend.topic(topic)
         except ClientError:
             return
+        finally:
+            self._asking = False
+        self._settings_known = True
         policy = detail.config("cleanup.policy") or UNKNOWN
         self._values["Cleanup policy"].set_text(policy.replace(",", ", "))
         forever = "delete" not in policy

@@ -57,7 +57,6 @@ class MessagesPage:
         self._show_state()
         self._page.until_gone(self._list.close)
         self._page.until_gone(self._services.overview.watch(self._receive))
-        self._in_background(self._facts.load(self._services.backend, self._topic))
         self._reload()
         if asked.get("live"):
             self._live.value = True
@@ -159,6 +158,7 @@ class MessagesPage:
         if isinstance(self._list.error, BrokerUnreachable | TopicNotFound):
             self._reload()  # it is there again
         self._facts.show(stats)
+        self._in_background(self._facts.load(self._services.backend, self._topic))
         if stats.partitions != self._partitions:
             self._partitions = stats.partitions
             self._form.offer_partitions(stats.partitions)
@@ -186,6 +186,8 @@ class MessagesPage:
 
     def _counts(self) -> str:
         listed = self._list
+        if listed.error is not None:
+            return ""
         words = [counted(listed.shown, "message")]
         if listed.search and listed.shown != len(listed.loaded):
             words = [f"{listed.shown:,} of {counted(len(listed.loaded), 'message')} match"]
