@@ -62,6 +62,7 @@ class RunningBroker:
         while not self._stopped.wait(TICK_SECONDS):
             try:
                 self._node.tick()
+                self._server.tick()
             except Exception:
                 _log.exception("housekeeping failed; it is tried again")
 
