@@ -64,7 +64,7 @@ def test_a_partition_and_an_offset_can_be_chosen(cli: CommandLine) -> None:
 
 def test_fewer_records_than_asked_for_are_a_failure(cli: CommandLine) -> None:
     cli("produce", "t", stdin=b"a\n")
-    said = cli("consume", "t", "--from-beginning", "--max", "2", "--idle", "0.3")
+    said = cli("consume", "t", "--from-beginning", "--max", "2", "--idle", "3")
     assert (said.code, said.out) == (1, "a\n")
     assert "Only 1 of 2 records came" in said.err
     assert cli("consume", "t", "--from-beginning", "--idle", "0.3").code == 0
