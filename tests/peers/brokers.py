@@ -5,6 +5,7 @@ Import the fixtures into the conftest of the area that wants them.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from itertools import count
 
@@ -50,6 +51,17 @@ def new_topic(servers: str) -> NewTopicMaker:
         admin = AdminClient({"bootstrap.servers": servers})
         futures = admin.create_topics([NewTopic(name, partitions, 1, config=config)])
         futures[name].result(timeout=20)
+        _wait_visible(admin, name, partitions)
         return name
 
     return create
+
+
+def _wait_visible(admin: AdminClient, name: str, partitions: int) -> None:
+    """A topic that Apache Kafka has created is in the broker's metadata a moment later."""
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        topic = admin.list_topics(timeout=10).topics.get(name)
+        if topic is not None and sum(p.leader >= 0 for p in topic.partitions.values()) == partitions:
+            return
+    raise AssertionError(f"{name} was created and is not in the metadata")
