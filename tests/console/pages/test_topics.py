@@ -16,6 +16,7 @@ def test_topics_are_listed_with_partitions_and_records(visit: Visit) -> None:
         await visitor.until(lambda: names(visitor))
         rows = [(r["name"], r["partitions"], r["records"]) for r in visitor.the(TopicTable).rows]
         assert rows == [("orders", 3, 6), ("payments", 1, 0)]
+        await visitor.user.should_see("2 topics · 4 partitions")
 
     visit("/", body)
 

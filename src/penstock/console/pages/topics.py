@@ -83,11 +83,9 @@ class TopicsPage:
             self._table.show([], self._view, WAITING)
             return
         chosen = self._view.chosen(overview.topics)
-        anything = any(self._view.internal or not topic.internal for topic in overview.topics)
-        self._table.show(chosen[:ROWS_MAX], self._view, NO_MATCH if anything else NO_TOPICS)
-        cluster = overview.snapshot.cluster
-        self._note.set_text(
-            f"{counted(cluster.topics, 'topic')} · {counted(cluster.partitions, 'partition')}"
-        )
+        visible = [topic for topic in overview.topics if self._view.internal or not topic.internal]
+        self._table.show(chosen[:ROWS_MAX], self._view, NO_MATCH if visible else NO_TOPICS)
+        partitions = sum(topic.partitions for topic in visible)
+        self._note.set_text(f"{counted(len(visible), 'topic')} · {counted(partitions, 'partition')}")
         more = f"The first {ROWS_MAX} of {len(chosen):,} topics. Search to see others."
         self._foot.set_text(more if len(chosen) > ROWS_MAX else "")
