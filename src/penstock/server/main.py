@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import logging
 import signal
+import socket
 import threading
 from collections.abc import Callable
 from random import SystemRandom
@@ -80,6 +81,11 @@ def run(settings: BrokerSettings, ready: Callable[[str], None]) -> None:
     broker.close()
 
 
+def _reachable(host: str) -> str:
+    """Every address is no address to connect to: this machine's name is told instead, as Kafka does."""
+    return socket.getfqdn() if host in ("", "0.0.0.0", "::") else host
+
+
 def _endpoints(settings: BrokerSettings, bound: dict[str, tuple[str, int]]) -> dict[str, Endpoint]:
     """What clients are told: the advertised address of each listener, or the one it is bound to."""
     advertised = {listener.name: listener for listener in settings.advertised_listeners}
@@ -88,7 +94,7 @@ def _endpoints(settings: BrokerSettings, bound: dict[str, tuple[str, int]]) -> d
         told = advertised.get(name)
         endpoints[name] = Endpoint(
             settings.node_id,
-            told.host if told else host,
+            told.host if told else _reachable(host),
             (told.port or port) if told else port,
             settings.broker_rack,
         )

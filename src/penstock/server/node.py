@@ -80,6 +80,7 @@ class Node:
         controller.watch(QuotaFollower(self.broker.quotas))
         controller.watch(MetadataFollower(self.broker, self._logs))
         controller.watch(CoordinatorFollower(settings.node_id, self._partitions, groups))
+        self._set_strays_aside()
 
     def tick(self) -> None:
         """Housekeeping: flush what was rolled, write checkpoints, drop what is past its retention."""
@@ -88,6 +89,15 @@ class Node:
     def close(self) -> None:
         """Everything durable, and marked so that the next start need not check it."""
         self._logs.close()
+
+    def _set_strays_aside(self) -> None:
+        """A topic was deleted and the power failed before its logs were; or the metadata belongs elsewhere.
+
+        The two look alike, so nothing is deleted: the logs stand aside until a person has looked.
+        """
+        for topic, index in self._logs.all():
+            if topic != METADATA_TOPIC and self._partitions.find(topic, index) is None:
+                self._logs.set_aside(topic, index)
 
     def _metadata_log(self) -> Log:
         # A creation of thousands of partitions is one batch, and must stay one: it is decided as one.

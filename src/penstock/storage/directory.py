@@ -8,6 +8,7 @@
     log-start-offset-checkpoint          where each log begins
     <topic>-<partition>/                 one log
     <topic>-<partition>.<id>-delete/     a log on its way out
+    <topic>-<partition>.<id>-stray/      a log that no topic owned; nobody touches it
 
 Every log in it shares one `LogDirectory`: the first failure that any of them meets takes all of them
 offline. Which logs there are is the business of `penstock.storage.logs`.
@@ -30,6 +31,8 @@ LOG_START_OFFSETS = "log-start-offset-checkpoint"
 CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 LOCK = ".lock"
 DELETE_SUFFIX = "-delete"
+STRAY_SUFFIX = "-stray"
+LONGEST_NAME = 255  # of a file, on every file system in use
 
 _CLEAN_SHUTDOWN_TEXT = b'{"version":0,"brokerEpoch":-1}'
 _LOG_NAME = re.compile(r"([a-zA-Z0-9._-]{1,249})-(0|[1-9][0-9]{0,9})\Z")
@@ -67,6 +70,11 @@ class LogDirectory:
         if match is None or (match[1], int(match[2])) != (topic, partition) or topic in (".", ".."):
             raise ValueError(f"no log may be called {name!r}")
         return os.path.join(self.path, name)
+
+    def aside_path(self, topic: str, partition: int, unique: str, suffix: str) -> str:
+        """Where a log goes that leaves service. A long topic name is cut: the unique part remains."""
+        tail = f"-{partition}.{unique}{suffix}"
+        return os.path.join(self.path, topic[: LONGEST_NAME - len(tail)] + tail)
 
     # Start and stop
 

@@ -16,7 +16,7 @@ from typing import TypeVar
 from penstock.clock import Clock
 from penstock.settings.topic import TopicSettings
 from penstock.storage.checkpoints import TopicPartition
-from penstock.storage.directory import DELETE_SUFFIX, LogDirectory, Offsets
+from penstock.storage.directory import DELETE_SUFFIX, STRAY_SUFFIX, LogDirectory, Offsets
 from penstock.storage.disk import Disk
 from penstock.storage.errors import Corruption, LogDirFailure, StorageError
 from penstock.storage.log import PRODUCER_EXPIRATION_MS, Log
@@ -264,20 +264,31 @@ class Logs:
 
     def delete(self, topic: str, partition: int) -> None:
         """Take the log away; its files go with the next `tick`. Nothing happens when there is none."""
+        doomed = self._move_away(topic, partition, DELETE_SUFFIX)
+        if doomed is not None:
+            with self._lock:
+                self._doomed.append(doomed)
+
+    def set_aside(self, topic: str, partition: int) -> None:
+        """Take a log out of service that no topic owns. Its files stay, under a name that says so."""
+        stray = self._move_away(topic, partition, STRAY_SUFFIX)
+        if stray is not None:
+            _log.warning("no topic owns the log of %s-%d: it was moved to %s", topic, partition, stray)
+
+    def _move_away(self, topic: str, partition: int, suffix: str) -> str | None:
         with self._lock:
             log = self._logs.pop((topic, partition), None)
             self._topic_ids.pop((topic, partition), None)
         if log is None or log.directory.failure is not None:
-            return
-        doomed = f"{log.path}.{self._random.randbytes(16).hex()}{DELETE_SUFFIX}"
+            return None
+        path = log.directory.aside_path(topic, partition, self._random.randbytes(16).hex(), suffix)
         with log.lock:
             try:
-                log.move(doomed)
+                log.move(path)
                 self._disk.sync_dir(log.directory.path)
             except OSError as error:
                 raise log.directory.fail(error) from error
-        with self._lock:
-            self._doomed.append(doomed)
+        return path
 
     # Housekeeping
 

@@ -1,0 +1,55 @@
+"""A node on its directory: what it finds there at a start, and what it makes of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+from penstock.clock import SystemClock
+from penstock.controller.topics import NewTopic
+from penstock.handlers.topic_creation import create_topic
+from penstock.protocol.metadata import Node as Endpoint
+from penstock.server.node import Node
+from penstock.settings import BrokerSettings
+from penstock.storage.disk import OsDisk
+
+
+def node_on(data: Path) -> Node:
+    settings = BrokerSettings.from_texts({"log.dirs": str(data), "listeners": "PLAINTEXT://127.0.0.1:9092"})
+    return Node(settings, OsDisk(), SystemClock(), Random(1), {"PLAINTEXT": Endpoint(1, "127.0.0.1", 9092)})
+
+
+def test_topics_are_there_after_a_restart(tmp_path: Path) -> None:
+    node = node_on(tmp_path)
+    create_topic(node.broker, NewTopic("t", 3, 1, configs={"retention.ms": "5"}))
+    node.close()
+    again = node_on(tmp_path)
+    assert len(again.broker.controller.image.topics["t"].partitions) == 3
+    assert again.broker.partitions.get("t", 2).log.settings.retention_ms == 5
+    again.close()
+
+
+def test_a_log_that_no_topic_owns_stands_aside_and_is_kept(tmp_path: Path) -> None:
+    node = node_on(tmp_path)
+    create_topic(node.broker, NewTopic("t", 1, 1))
+    node.close()
+    (tmp_path / "t-0").rename(tmp_path / "stranger-0")
+    again = node_on(tmp_path)
+    again.close()
+    assert not (tmp_path / "stranger-0").exists()
+    (stray,) = tmp_path.glob("stranger-0.*-stray")
+    assert (stray / "00000000000000000000.log").exists()
+    node_on(tmp_path).close()
+    assert stray.exists()
+
+
+def test_a_topic_with_the_longest_name_can_be_deleted(tmp_path: Path) -> None:
+    node = node_on(tmp_path)
+    name = "n" * 249
+    create_topic(node.broker, NewTopic(name, 1, 1))
+    node.broker.logs.delete(name, 0)
+    assert node.broker.logs.failures() == []
+    assert not list(tmp_path.glob("n*-0"))
+    node.tick()
+    assert not list(tmp_path.glob("n*"))
+    node.close()
