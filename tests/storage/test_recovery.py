@@ -402,3 +402,20 @@ class TestProducersAfterAKill:
         log = open_log(disk)
         assert not append(log, b"b", base_sequence=1, **self.options).duplicate
         assert values(log) == [b"a", b"b"]
+
+
+class TestIndexesAfterACrash:
+    @pytest.mark.parametrize("flushed_before_the_roll", [True, False])
+    def test_indexes_below_the_recovery_point_are_durable(self, flushed_before_the_roll: bool) -> None:
+        for seed in range(30):
+            disk = sim_disk(seed)
+            log = open_log(disk, settings=small())
+            append_many(log, 5, size=50)
+            if flushed_before_the_roll:
+                log.flush()
+            log.roll()
+            log.flush()
+            indexes = files(disk, "index")
+            disk.crash()
+            open_log(disk, settings=small(), recovery_point=5)
+            assert {name: data for name, data in files(disk, "index").items() if name in indexes} == indexes

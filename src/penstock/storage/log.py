@@ -284,6 +284,11 @@ class Log:
         if active.size:
             active.write_indexes()
             self._snapshots.write(base, self._producers)
+            if self.recovery_point >= base:
+                # Its batches were flushed before it was full: no later flush will come back for its indexes.
+                active.sync_indexes()
+                self._snapshots.sync(base)
+                self._disk.sync_dir(self.path)
         segment = Segment.create(self._place, base, self.settings.index_interval_bytes, self._clock.now_ms())
         if active.size:
             active.seal()
@@ -447,6 +452,9 @@ class Log:
         )
 
     def _after_cut(self) -> None:
+        # What was cut must not come back after a crash, least of all below a recovery point.
+        self._segments.active.sync()
+        self._disk.sync_dir(self.path)
         self.log_end_offset = self._segments.active.next_offset()
         self.log_start_offset = min(self.log_start_offset, self.log_end_offset)
         if self._high_watermark is not None:

@@ -360,8 +360,12 @@ class Segment:
         """Make the batches durable, and the indexes of a sealed segment."""
         self.file.sync()
         if self.sealed:
-            for suffix in (OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX):
-                self._disk.open(self._sibling(suffix)).sync()
+            self.sync_indexes()
+
+    def sync_indexes(self) -> None:
+        """Make the indexes durable as they were last written."""
+        for suffix in (OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX):
+            self._disk.open(self._sibling(suffix)).sync()
 
     def delete(self) -> None:
         """Remove the files; slices already handed out stay readable."""
