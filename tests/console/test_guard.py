@@ -54,8 +54,8 @@ def test_listening_for_everybody_answers_to_any_name_unless_names_are_given() ->
     assert ask(listen="0.0.0.0", Host="machine.local:9021").status_code == 200
 
 
-@pytest.mark.parametrize("method", ["POST", "DELETE"])
-def test_a_page_of_another_origin_may_not_write(method: str) -> None:
+@pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
+def test_a_page_of_another_origin_may_neither_read_nor_write(method: str) -> None:
     assert ask(method, Origin="http://evil.example").status_code == 403
     assert ask(method, Origin="http://127.0.0.1:9022").status_code == 403
     assert ask(method, Origin="null").status_code == 403

@@ -1,7 +1,7 @@
 """Who may talk to the console over HTTP: an ASGI layer around the API, the pages and their socket.
 
-- A page of another site may not write through a visitor's browser: any request that is not a plain read, and
-  any socket, must have no Origin or the Origin of its own Host.
+- A page of another site may neither write nor read through a visitor's browser: a request or a socket with an
+  Origin must have that of its own Host. Programs that are not browsers send none.
 - A name that an attacker points at this machine (DNS rebinding) is refused: while the console listens on a
   loopback address only, Host must be one too; otherwise it must be one of `allowed_hosts`, when some are
   given.
@@ -21,8 +21,6 @@ from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 ANSWER_HEADERS = {
     "Content-Security-Policy": (
@@ -49,7 +47,7 @@ class Guard:
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        refusal = self._host_refusal(headers) or _origin_refusal(scope, headers)
+        refusal = self._host_refusal(headers) or _origin_refusal(headers)
         if refusal is not None:
             await _refuse(scope, send, refusal)
             return
@@ -76,9 +74,9 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def _origin_refusal(scope: Scope, headers: Headers) -> str | None:
+def _origin_refusal(headers: Headers) -> str | None:
     origin = headers.get("origin")
-    if origin is None or (scope["type"] == "http" and scope["method"] in SAFE_METHODS):
+    if origin is None:
         return None
     if urlsplit(origin).netloc.lower() == headers.get("host", "").lower():
         return None

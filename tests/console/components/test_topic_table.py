@@ -34,6 +34,10 @@ def test_sorting_by_another_column_keeps_the_search() -> None:
     assert TopicView(search="x").sorted_by("rate") == TopicView("x", False, "rate", True)
 
 
+def test_a_column_that_is_not_there_changes_nothing() -> None:
+    assert TopicView().sorted_by("__class__") == TopicView()
+
+
 def test_only_what_changed_is_sent() -> None:
     before = [_row(stats("a", 1, 0.0)), _row(stats("b", 2, 0.0))]
     after = [_row(stats("a", 1, 0.0)), _row(stats("b", 3, 1.5))]

@@ -14,6 +14,7 @@ from penstock.console.components.live import Live
 from penstock.console.overview import TopicStats
 
 ROWS_MAX = 200
+COLUMNS = ("name", "partitions", "records", "rate", "size")
 
 NO_TOPICS = {"title": "No topics yet", "text": "Create one here, or let a producer write to it."}
 NO_MATCH = {"title": "No topic matches", "text": "Change the search, or show internal topics as well."}
@@ -43,6 +44,8 @@ class TopicView:
         """A click on a column's head: numbers start with the largest, names with A; a second click turns it
         round.
         """
+        if column not in COLUMNS:
+            return self
         down = not self.descending if column == self.sort else column != "name"
         return TopicView(self.search, self.internal, column, down)
 
