@@ -59,9 +59,9 @@ def test_replicas_are_spread_over_the_brokers() -> None:
 
 
 def test_a_placement_of_the_clients_own_is_kept() -> None:
-    wish = NewTopic("t", assignments={1: [3], 0: [2, 1]})
+    wish = NewTopic("t", assignments={1: [3, 1], 0: [2, 1]})
     image = replay(Image(), decide_create(Image(), wish, THREE, ID))
-    assert [state.replicas for state in image.topics["t"].partitions] == [(2, 1), (3,)]
+    assert [state.replicas for state in image.topics["t"].partitions] == [(2, 1), (3, 1)]
     assert [state.leader for state in image.topics["t"].partitions] == [2, 3]
 
 

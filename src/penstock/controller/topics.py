@@ -72,6 +72,11 @@ def decide_create(
     if wish.name in image.topics:
         raise KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{wish.name}' already exists.")
     _check_collision(image, wish.name)
+    empty = [name for name, value in wish.configs.items() if value is None]
+    if empty:
+        raise KafkaError(
+            ErrorCode.INVALID_CONFIG, f"Null value not supported for topic configs: {','.join(empty)}"
+        )
     configs = {name: value for name, value in wish.configs.items() if value is not None}
     try:
         TopicSettings.from_overrides(configs, placement.topic_defaults)
@@ -112,7 +117,8 @@ def decide_add_partitions(
             "were specified.",
         )
     else:
-        holders = [_checked(assignment, placement.brokers) for assignment in assignments]
+        factor = len(topic.partitions[0].replicas)
+        holders = [_checked(assignment, placement.brokers, factor) for assignment in assignments]
     return [_partition(topic.topic_id, have + index, replicas) for index, replicas in enumerate(holders)]
 
 
@@ -146,45 +152,53 @@ def _place(wish: NewTopic, placement: Placement) -> Sequence[Sequence[int]]:
 
 
 def _given_places(wish: NewTopic, brokers: tuple[int, ...]) -> Sequence[Sequence[int]]:
-    if wish.partitions != USE_DEFAULT or wish.replication_factor != USE_DEFAULT:
-        raise KafkaError(
-            ErrorCode.INVALID_REQUEST,
-            "A manual partition assignment was specified, but numPartitions or replicationFactor was not "
-            "set to -1.",
-        )
+    for name, value in (("replication factor", wish.replication_factor), ("numPartitions", wish.partitions)):
+        if value != USE_DEFAULT:
+            raise KafkaError(
+                ErrorCode.INVALID_REQUEST,
+                f"A manual partition assignment was specified, but {name} was not set to -1.",
+            )
     _check_partition_count(len(wish.assignments))
     if sorted(wish.assignments) != list(range(len(wish.assignments))):
         raise KafkaError(
             ErrorCode.INVALID_REPLICA_ASSIGNMENT,
             "partitions should be a consecutive 0-based integer sequence",
         )
-    return [_checked(wish.assignments[index], brokers) for index in range(len(wish.assignments))]
+    factor = len(wish.assignments[0])
+    return [_checked(wish.assignments[index], brokers, factor) for index in range(len(wish.assignments))]
 
 
 def _check_partition_count(count: int) -> None:
     if count > MAX_PARTITIONS_PER_REQUEST:
-        raise KafkaError(
-            ErrorCode.POLICY_VIOLATION,
-            f"Excessively large number of partitions per request: {count}, "
-            f"at most {MAX_PARTITIONS_PER_REQUEST}.",
-        )
+        raise KafkaError(ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request.")
 
 
-def _checked(replicas: Sequence[int], brokers: tuple[int, ...]) -> Sequence[int]:
-    if not replicas or len(set(replicas)) != len(replicas) or not set(replicas) <= set(brokers):
-        raise KafkaError(
-            ErrorCode.INVALID_REPLICA_ASSIGNMENT,
-            f"The manual partition assignment {list(replicas)} is empty, repeats a broker or names one that "
-            f"is not among {list(brokers)}.",
+def _checked(replicas: Sequence[int], brokers: tuple[int, ...], factor: int) -> Sequence[int]:
+    unknown = [broker for broker in sorted(replicas) if broker not in brokers]
+    repeated = [broker for broker in sorted(replicas) if replicas.count(broker) > 1]
+    if not replicas:
+        problem = "an empty replica list."
+    elif unknown:
+        problem = f"broker {unknown[0]}, but no such broker is registered."
+    elif repeated:
+        problem = f"the broker {repeated[0]} more than once."
+    elif len(replicas) != factor:
+        problem = (
+            f"a partition with {len(replicas)} replica(s), but this is not consistent with previous "
+            f"partitions, which have {factor} replica(s)."
         )
-    return replicas
+    else:
+        return replicas
+    raise KafkaError(
+        ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"The manual partition assignment includes {problem}"
+    )
 
 
 def _round_robin(count: int, factor: int, brokers: tuple[int, ...], start: int) -> list[tuple[int, ...]]:
     if factor <= 0:
         raise KafkaError(
             ErrorCode.INVALID_REPLICATION_FACTOR,
-            "Replication factor must be larger than 0, or -1 to use the default.",
+            "Replication factor must be larger than 0, or -1 to use the default value.",
         )
     if factor > len(brokers):
         raise KafkaError(

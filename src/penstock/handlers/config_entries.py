@@ -45,7 +45,10 @@ class ConfigEntries:
 
     def topic(self, name: str) -> list[dict[str, Any]]:
         """Every setting of an existing topic."""
-        overrides = self._image.topic_config(name)
+        return self.topic_with(self._image.topic_config(name))
+
+    def topic_with(self, overrides: Mapping[str, str]) -> list[dict[str, Any]]:
+        """Every setting that a topic with these overrides has, or would have."""
         settings = TopicSettings.from_overrides(overrides, self._settings.topic_defaults)
         return [self._topic_entry(row, settings, overrides) for row in topic_definitions().values()]
 

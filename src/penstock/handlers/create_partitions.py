@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any, Final
 
 from penstock.controller.controller import Decision
@@ -23,7 +24,13 @@ STRICT_FROM: Final = 3  # a client of this version knows that a quota may refuse
 def handle(request: Request, broker: Broker) -> Reply:
     wanted = read_request(Api.CREATE_PARTITIONS, request.version, request.reader)
     mutations = Mutations(request, broker, strict_from=STRICT_FROM)
-    results = [_add(request, broker, topic, wanted.validate_only, mutations) for topic in wanted.topics]
+    times = Counter(topic.name for topic in wanted.topics)
+    results = [
+        _add(request, broker, topic, wanted.validate_only, mutations)
+        if times[topic.name] == 1
+        else _result(topic.name, KafkaError(ErrorCode.INVALID_REQUEST, "Duplicate topic name."))
+        for topic in {topic.name: topic for topic in wanted.topics}.values()
+    ]
     throttle_ms = mutations.throttle_ms
     fields = {"throttle_time": throttle_ms, "results": results}
     return Reply([encode_response(Api.CREATE_PARTITIONS, request.version, fields)], throttle_ms)
@@ -37,9 +44,7 @@ def _add(
             raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Not authorized to alter this topic.")
         state = image.topics.get(topic.name)
         if state is None:
-            raise KafkaError(
-                ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{topic.name}' does not exist."
-            )
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         places = None if topic.assignments is None else [item.broker_ids for item in topic.assignments]
         records = decide_add_partitions(state, topic.count, places, broker.placement)
         mutations.take(len(records))
@@ -48,5 +53,11 @@ def _add(
     try:
         broker.controller.submit(decide)
     except KafkaError as error:
-        return {"name": topic.name, "error_code": error.code, "error_message": error.message}
-    return {"name": topic.name, "error_code": ErrorCode.NONE, "error_message": None}
+        return _result(topic.name, error)
+    return _result(topic.name)
+
+
+def _result(name: str, error: KafkaError | None = None) -> dict[str, Any]:
+    if error is None:
+        return {"name": name, "error_code": ErrorCode.NONE, "error_message": None}
+    return {"name": name, "error_code": error.code, "error_message": error.message or None}

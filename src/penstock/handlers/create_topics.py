@@ -39,35 +39,41 @@ def _create(
 ) -> dict[str, Any]:
     try:
         if repeated:
-            raise KafkaError(ErrorCode.INVALID_REQUEST, "Found multiple entries for this topic.")
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
         if not request.may(broker, Operation.CREATE, ResourceType.TOPIC, topic.name):
             raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
         wish = NewTopic(
             topic.name,
             topic.num_partitions,
             topic.replication_factor,
-            {item.partition_index: item.broker_ids for item in topic.assignments},
+            _places(topic.assignments),
             {item.name: item.value for item in topic.configs},
         )
-        create_topic(broker, wish, validate_only=validate_only, mutations=mutations)
+        made = create_topic(broker, wish, validate_only=validate_only, mutations=mutations)
     except KafkaError as error:
         return _result(topic.name, error=error)
-    return _created(broker, wish)
-
-
-def _created(broker: Broker, wish: NewTopic) -> dict[str, Any]:
-    """v5 and later tell what the topic became; with validate_only it does not exist, and the wish is told
-    back."""
-    state = broker.controller.image.topics.get(wish.name)
-    if state is None:
-        return _result(wish.name)
+    # v5 and later tell what the topic became, or would have become.
     return _result(
         wish.name,
-        topic_id=state.topic_id,
-        num_partitions=len(state.partitions),
-        replication_factor=len(state.partitions[0].replicas),
-        configs=ConfigEntries(broker).topic(wish.name),
+        topic_id=None if validate_only else made.topic_id,
+        num_partitions=len(made.partitions),
+        replication_factor=len(made.partitions[0].replicas),
+        configs=ConfigEntries(broker).topic_with(
+            {name: value for name, value in wish.configs.items() if value is not None}
+        ),
     )
+
+
+def _places(assignments: Any) -> dict[int, Any]:
+    places: dict[int, Any] = {}
+    for item in assignments:
+        if item.partition_index in places:
+            raise KafkaError(
+                ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+                f"Found multiple manual partition assignments for partition {item.partition_index}",
+            )
+        places[item.partition_index] = item.broker_ids
+    return places
 
 
 def _result(name: str, *, error: KafkaError | None = None, **known: Any) -> dict[str, Any]:

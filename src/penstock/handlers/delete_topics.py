@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any, Final
 
 from penstock.controller.controller import Decision
@@ -28,20 +29,30 @@ def handle(request: Request, broker: Broker) -> Reply:
     else:
         named = [(name, ZERO_UUID) for name in wanted.topic_names]
     mutations = Mutations(request, broker, strict_from=STRICT_FROM)
-    results = [_delete(request, broker, name, topic_id, mutations) for name, topic_id in named]
+    times = Counter(named)
+    results = [
+        _delete(request, broker, name, topic_id, mutations, repeated=times[name, topic_id] > 1)
+        for name, topic_id in dict.fromkeys(named)
+    ]
     throttle_ms = mutations.throttle_ms
     fields = {"throttle_time": throttle_ms, "responses": results}
     return Reply([encode_response(Api.DELETE_TOPICS, request.version, fields)], throttle_ms)
 
 
 def _delete(
-    request: Request, broker: Broker, name: str | None, topic_id: bytes, mutations: Mutations
+    request: Request,
+    broker: Broker,
+    name: str | None,
+    topic_id: bytes,
+    mutations: Mutations,
+    *,
+    repeated: bool,
 ) -> dict[str, Any]:
     def decide(image: Image) -> Decision[str]:
+        _check_named(name, topic_id, repeated)
         topic = image.topic(name or "", topic_id)
         if topic is None or not request.may(broker, Operation.DESCRIBE, ResourceType.TOPIC, topic.name):
-            code = ErrorCode.UNKNOWN_TOPIC_ID if name is None else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            raise KafkaError(code, "This server does not host this topic.")
+            raise _unknown(name)
         if not request.may(broker, Operation.DELETE, ResourceType.TOPIC, topic.name):
             raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Not authorized to delete this topic.")
         if not broker.settings.delete_topic_enable:
@@ -54,3 +65,21 @@ def _delete(
     except KafkaError as error:
         return {"name": name, "topic_id": topic_id, "error_code": error.code, "error_message": error.message}
     return {"name": deleted, "topic_id": topic_id, "error_code": ErrorCode.NONE, "error_message": None}
+
+
+def _check_named(name: str | None, topic_id: bytes, repeated: bool) -> None:
+    if name is not None and topic_id != ZERO_UUID:
+        problem = "You may not specify both topic name and topic id."
+    elif name is None and topic_id == ZERO_UUID:
+        problem = "Neither topic name nor id were specified."
+    elif repeated:
+        problem = "Duplicate topic name." if name is not None else "Duplicate topic id."
+    else:
+        return
+    raise KafkaError(ErrorCode.INVALID_REQUEST, problem)
+
+
+def _unknown(name: str | None) -> KafkaError:
+    if name is None:
+        return KafkaError(ErrorCode.UNKNOWN_TOPIC_ID, "This server does not host this topic ID.")
+    return KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "This server does not host this topic-partition.")

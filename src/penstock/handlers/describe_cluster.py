@@ -15,16 +15,17 @@ from penstock.protocol.metadata import OPERATIONS_NOT_ASKED
 
 VERSIONS: Final = (0, 1)
 BROKERS: Final = 1
+CONTROLLERS: Final = 2
 
 
 def handle(request: Request, broker: Broker) -> Reply:
     wanted = read_request(Api.DESCRIBE_CLUSTER, request.version, request.reader)
     endpoint = broker.endpoints[request.listener]
-    refused = getattr(wanted, "endpoint_type", BROKERS) != BROKERS
+    code, message = _refusal(getattr(wanted, "endpoint_type", BROKERS))
     fields = {
         "throttle_time": 0,
-        "error_code": ErrorCode.MISMATCHED_ENDPOINT_TYPE if refused else ErrorCode.NONE,
-        "error_message": "This is a broker's endpoint; ask it for brokers." if refused else None,
+        "error_code": code,
+        "error_message": message,
         "endpoint_type": BROKERS,
         "cluster_id": broker.cluster_id,
         "controller_id": broker.settings.node_id,
@@ -41,3 +42,13 @@ def handle(request: Request, broker: Broker) -> Reply:
         else OPERATIONS_NOT_ASKED,
     }
     return Reply([encode_response(Api.DESCRIBE_CLUSTER, request.version, fields)])
+
+
+def _refusal(endpoint_type: int) -> tuple[ErrorCode, str | None]:
+    if endpoint_type == BROKERS:
+        return ErrorCode.NONE, None
+    if endpoint_type == CONTROLLERS:
+        return ErrorCode.MISMATCHED_ENDPOINT_TYPE, (
+            "The request was sent to an endpoint of type BROKER, but we wanted an endpoint of type CONTROLLER"
+        )
+    return ErrorCode.UNSUPPORTED_ENDPOINT_TYPE, f"Unsupported endpoint type {endpoint_type}"

@@ -20,7 +20,8 @@ VERSIONS: Final = (0, 5)
 def handle(request: Request, broker: Broker) -> Reply:
     wanted = read_request(Api.INIT_PRODUCER_ID, request.version, request.reader)
     fields = {"throttle_time": 0, "error_code": ErrorCode.NONE, "producer_id": -1, "producer_epoch": -1}
-    if wanted.transactional_id is not None:
+    half_known = (getattr(wanted, "producer_id", -1) == -1) != (getattr(wanted, "producer_epoch", -1) == -1)
+    if wanted.transactional_id is not None or half_known:
         fields["error_code"] = ErrorCode.INVALID_REQUEST
     else:
         fields |= {"producer_id": broker.next_producer_id(), "producer_epoch": 0}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from penstock.controller.controller import Decision
-from penstock.controller.image import Image, TopicState
+from penstock.controller.image import Image, TopicState, replay
 from penstock.controller.metadata_records import PartitionRecord
 from penstock.controller.topics import NewTopic, decide_create
 from penstock.groups.coordinator import OFFSETS_TOPIC
@@ -14,19 +14,19 @@ from penstock.protocol.errors import ErrorCode, KafkaError
 
 def create_topic(
     broker: Broker, wish: NewTopic, *, validate_only: bool = False, mutations: Mutations | None = None
-) -> None:
-    """Durable and served when this returns. With `validate_only` it is only said whether it would work.
+) -> TopicState:
+    """The topic, durable and served. With `validate_only` nothing is made; it is told what would be.
 
     `mutations` is charged for the partitions of whoever asked for the topic.
     """
 
-    def decide(image: Image) -> Decision[None]:
+    def decide(image: Image) -> Decision[TopicState]:
         records = decide_create(image, wish, broker.placement, broker.new_topic_id())
         if mutations is not None:
             mutations.take(sum(isinstance(record, PartitionRecord) for record in records))
-        return ([] if validate_only else records), None
+        return ([] if validate_only else records), replay(image, records).topics[wish.name]
 
-    broker.controller.submit(decide)
+    return broker.controller.submit(decide)
 
 
 def ensure_offsets_topic(broker: Broker) -> TopicState:
