@@ -1,0 +1,92 @@
+"""Apache Kafka's own dump tool reads what we write: batches in every codec, indexes, producer snapshots."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from penstock.records.codecs import Codec
+from penstock.storage.disk import OsDisk
+from penstock.storage.logs import Logs
+from tests.peers.apache_kafka import Unavailable, jars
+from tests.storage.builders import NOW_MS, StillClock, append, settings
+
+BATCHES = 40
+SMALL = settings(segment_bytes=3000, index_interval_bytes=300)
+DUMP_SECONDS = 60
+
+
+@pytest.fixture(scope="module")
+def dumped(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """What the tool says of a log with two segments."""
+    data = tmp_path_factory.mktemp("data")
+    logs = Logs(OsDisk(), [str(data)], StillClock(), random=Random(1))
+    logs.open_all(SMALL)
+    log = logs.create("orders", 0, bytes(range(16)), SMALL)
+    for number in range(BATCHES):
+        producer = {"producer_id": 77, "producer_epoch": 1, "base_sequence": 2 * number}
+        value, codec = b"value %d " % number + b"x" * 50, Codec(number % len(Codec))
+        append(
+            log,
+            value,
+            b"b",
+            leader_epoch=number // 15,
+            timestamp_ms=NOW_MS + number * 10,
+            codec=codec,
+            **producer,
+        )
+    logs.close()
+    return _dump(data / "orders-0")
+
+
+def _dump(directory: Path) -> str:
+    try:
+        classpath = f"{jars()}/*"
+    except Unavailable as reason:
+        pytest.skip(str(reason))
+    suffixes = {".log", ".index", ".timeindex", ".snapshot"}
+    files = sorted(str(path) for path in directory.iterdir() if path.suffix in suffixes)
+    tool = ["java", "-Xmx128m", "-cp", classpath, "kafka.tools.DumpLogSegments"]
+    command = [
+        *tool,
+        "--deep-iteration",
+        "--print-data-log",
+        "--verify-index-only",
+        "--files",
+        ",".join(files),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=DUMP_SECONDS, check=True)
+    return done.stdout
+
+
+def test_every_record_is_read_in_every_codec(dumped: str) -> None:
+    for number in range(BATCHES):
+        assert f"payload: value {number} " in dumped
+    for codec in ("none", "gzip", "snappy", "lz4", "zstd"):
+        assert f"compresscodec: {codec} " in dumped
+    assert "isvalid: false" not in dumped
+
+
+def test_offsets_epochs_and_sequences_are_ours(dumped: str) -> None:
+    batches = re.findall(
+        r"^baseOffset: (\d+) .* baseSequence: (\d+) .* partitionLeaderEpoch: (\d+) ", dumped, re.MULTILINE
+    )
+    found = [tuple(map(int, batch)) for batch in batches]
+    assert found == [(2 * number, 2 * number, number // 15) for number in range(BATCHES)]
+
+
+def test_the_indexes_agree_with_the_log(dumped: str) -> None:
+    assert dumped.count(".timeindex") >= 2
+    assert "mismatch" not in dumped.lower()
+    assert "non-consecutive" not in dumped.lower()
+
+
+def test_snapshots_of_the_producers_are_read(dumped: str) -> None:
+    snapshots = re.findall(
+        r"^producerId: 77 producerEpoch: 1 .* lastSequence: (\d+) lastOffset: (\d+) ", dumped, re.M
+    )
+    assert snapshots[-1] == ("79", "79")
