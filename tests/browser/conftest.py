@@ -7,10 +7,10 @@ browser here.
 from __future__ import annotations
 
 import shutil
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
@@ -80,8 +80,7 @@ def visit(context: BrowserContext, console: str) -> Iterator[Visit]:
     page.on("console", lambda said: _note(said, visit.problems))
     page.on("request", lambda request: visit.requested.append(request.url))
     yield visit
-    if page.url != "about:blank":
-        page.evaluate("localStorage.clear()")
+    page.evaluate("localStorage.clear()")
     page.close()
     assert visit.problems == []
 
@@ -93,21 +92,19 @@ def _note(said: Any, problems: list[str]) -> None:
 
 @pytest.fixture(scope="package")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
-    with Broker(str(tmp_path_factory.mktemp("data"))) as broker:
+    """A broker that comes back on the same port with the same data when it is stopped and started."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    listeners = {"listeners": f"PLAINTEXT://127.0.0.1:{port}"}
+    with Broker(str(tmp_path_factory.mktemp("data")), listeners) as broker:
         yield broker
 
 
 @pytest.fixture(scope="package")
 def console(broker: Broker) -> Iterator[str]:
-    """The address of the console."""
-    with running_console(broker.bootstrap_servers) as address:
-        yield address
-
-
-@contextmanager
-def running_console(bootstrap_servers: str) -> Iterator[str]:
-    """`penstock console` on a free port; gives its address."""
-    arguments = ["console", "--listen", "127.0.0.1:0", "--bootstrap-servers", bootstrap_servers]
+    """The address of `penstock console` on a free port."""
+    arguments = ["console", "--listen", "127.0.0.1:0", "--bootstrap-servers", broker.bootstrap_servers]
     process = subprocess.Popen(
         [sys.executable, "-m", "penstock", *arguments], stdout=subprocess.PIPE, text=True
     )
