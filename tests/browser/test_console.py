@@ -16,7 +16,6 @@ from penstock.testing import Broker
 from tests.browser.conftest import Visit
 
 HOSTILE = b'<script>window.hacked=1</script><img src=x onerror="window.hacked=1">"\'`${1}{{1+1}}'
-NARROW = {"width": 400, "height": 800}
 
 
 def lines(page: Page) -> int:
