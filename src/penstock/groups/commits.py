@@ -38,7 +38,7 @@ class Commits:
     ) -> tuple[Decision, dict[Place, ErrorCode]]:
         """Each partition is decided by itself; what is accepted is written as one batch. KafkaError when the
         group refuses all of it. With a producer they count when its transaction commits."""
-        self._check(group_id, identity, transactional=producer is not None)
+        self.check(group_id, identity, transactional=producer is not None)
         records: list[Record] = []
         errors: dict[Place, ErrorCode] = {}
         for place, committed in wanted.items():
@@ -49,7 +49,8 @@ class Commits:
             records.append(offset_record(OffsetKey(group_id, *place), committed))
         return Decision(tuple(records), producer=producer), errors
 
-    def _check(self, group_id: str, identity: CommitIdentity, *, transactional: bool) -> None:
+    def check(self, group_id: str, identity: CommitIdentity, *, transactional: bool = False) -> None:
+        """KafkaError unless this one may commit to the group."""
         group = self._groups.get(group_id)
         if group is None:
             if identity.generation_or_epoch < 0:
