@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from penstock.storage.errors import LogDirFailure
+from penstock.storage.errors import ForeignDirectory, LogDirFailure
 from penstock.storage.log import Log
 from penstock.storage.logs import Logs
 from penstock.testing.disk import SimDisk
@@ -71,9 +71,9 @@ class TestStarting:
 
     def test_a_directory_of_another_node_or_cluster_is_refused(self, disk: SimDisk) -> None:
         start(disk).close()
-        with pytest.raises(ValueError, match="belongs to node 1"):
+        with pytest.raises(ForeignDirectory, match="belongs to node 1"):
             start(disk, node_id=2)
-        with pytest.raises(ValueError, match="belongs to node 1"):
+        with pytest.raises(ForeignDirectory, match="belongs to node 1"):
             start(disk, cluster_id="AAAAAAAAAAAAAAAAAAAAAA")
 
     def test_a_directory_in_use_is_refused(self, disk: SimDisk) -> None:
@@ -254,6 +254,22 @@ class TestEnding:
         assert all(disk.exists(f"{directory}/.kafka_cleanshutdown") for directory in DIRS)
         start(disk)
         assert not any(disk.exists(f"{directory}/.kafka_cleanshutdown") for directory in DIRS)
+
+    def test_a_log_that_nothing_happened_to_is_not_written_again(self, disk: SimDisk) -> None:
+        logs = start(disk, dirs=("/disk1",))
+        written = append_many(logs.create("orders", 0, ID, SMALL), 3)
+        logs.close()
+        logs = start(disk, dirs=("/disk1",))
+        disk.fail_next("write", OSError("must not be written"), "orders-0")
+        logs.close()
+        assert values(of(start(disk, dirs=("/disk1",)), "orders", 0)) == written
+
+    def test_a_log_that_was_never_written_to_opens_cleanly(self, disk: SimDisk) -> None:
+        logs = start(disk)
+        logs.create("orders", 0, ID, SMALL)
+        logs.close()
+        disk.crash()
+        assert ends(start(disk)) == {("orders", 0): 0}
 
     def test_nothing_is_lost_by_a_kill(self, disk: SimDisk) -> None:
         logs = start(disk)

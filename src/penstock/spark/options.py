@@ -25,7 +25,8 @@ _READ: Final = {
     *("startingoffsetsbytimestampstrategy", "maxoffsetspertrigger", "includeheaders", "failondataloss"),
     *("columns", "path"),
 }
-_WRITE: Final = {SERVERS, "topic", "path", "checkpointlocation", "includeheaders"}
+# Spark hands its own options on, the name of a streaming query among them.
+_WRITE: Final = {SERVERS, "topic", "path", "checkpointlocation", "queryname", "includeheaders"}
 _SECURITY: Final = re.compile(r"kafka\.(security\.protocol|ssl\..*|sasl\..*)")
 _CODECS: Final = {codec.name.lower(): codec for codec in Codec}
 

@@ -1,8 +1,9 @@
 """What can go wrong with our own files. No protocol errors: handlers answer them with KAFKA_STORAGE_ERROR.
 
 StorageError
-├── Corruption      bytes on disk are not what was written; carries path and position
-└── LogDirFailure   a log directory is offline: the disk refused, or what it holds is corrupt
+├── Corruption        bytes on disk are not what was written; carries path and position
+├── ForeignDirectory  a log directory belongs to another node or cluster: the broker must not start on it
+└── LogDirFailure     a log directory is offline: the disk refused, or what it holds is corrupt
 """
 
 from __future__ import annotations
@@ -20,6 +21,10 @@ class Corruption(StorageError):
         self.path = path
         self.position = position
         self.reason = reason
+
+
+class ForeignDirectory(StorageError):
+    """The directory was written by another broker; touching it could destroy that broker's data."""
 
 
 class LogDirFailure(StorageError):

@@ -18,7 +18,7 @@ from penstock.settings.topic import TopicSettings
 from penstock.storage.checkpoints import TopicPartition
 from penstock.storage.directory import DELETE_SUFFIX, STRAY_SUFFIX, LogDirectory, Offsets
 from penstock.storage.disk import Disk
-from penstock.storage.errors import Corruption, LogDirFailure, StorageError
+from penstock.storage.errors import Corruption, ForeignDirectory, LogDirFailure, StorageError
 from penstock.storage.log import PRODUCER_EXPIRATION_MS, Log
 from penstock.storage.meta import Meta, new_id, read_meta, read_topic_id, write_meta, write_topic_id
 from penstock.storage.warm import WarmSegments
@@ -109,8 +109,8 @@ class Logs:
             directory.acquire()
             self._join(directory)
             self._open_directory(directory, settings)
-        except BlockingIOError:
-            # Another broker in the same directory is no broken disk: that goes all the way up.
+        except (BlockingIOError, ForeignDirectory):
+            # Another broker's directory is no broken disk: that goes all the way up.
             raise
         except (OSError, StorageError) as error:
             self._lose(directory, directory.fail(error))
@@ -134,7 +134,7 @@ class Logs:
             return
         self._cluster_id = self._cluster_id or meta.cluster_id
         if (meta.cluster_id, meta.node_id) != (self._cluster_id, self._node_id):
-            raise ValueError(
+            raise ForeignDirectory(
                 f"{directory.path} belongs to node {meta.node_id} of cluster {meta.cluster_id}, "
                 f"not to node {self._node_id} of {self._cluster_id}"
             )
@@ -238,12 +238,10 @@ class Logs:
         if failure is not None:
             raise failure
         directory = self._emptiest()
-        try:
+        with directory.guard():
             assert not self._disk.exists(directory.log_path(topic, partition)), "every log was opened"
             log = self._open(directory, name, settings, clean=True, offsets=Offsets(0, 0, 0))
             self._remember_id(log, name, topic_id)
-        except (OSError, Corruption) as error:
-            raise directory.fail(error) from error
         with self._lock:
             assert name not in self._logs
             self._logs[name] = log
@@ -283,11 +281,9 @@ class Logs:
             return None
         path = log.directory.aside_path(topic, partition, self._random.randbytes(16).hex(), suffix)
         with log.lock:
-            try:
+            with log.directory.guard():
                 log.move(path)
                 self._disk.sync_dir(log.directory.path)
-            except OSError as error:
-                raise log.directory.fail(error) from error
         return path
 
     # Housekeeping
@@ -354,10 +350,8 @@ class Logs:
                 for name, log in self.all().items()
                 if log.directory is directory
             }
-            try:
+            with directory.guard():
                 directory.write_checkpoints(offsets)
-            except OSError as error:
-                raise directory.fail(error) from error
 
     def _attempt(self, log: Log, action: Callable[[Log], Result]) -> Result | None:
         """Housekeeping goes on when one directory fails in the middle of it."""
