@@ -18,12 +18,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from penstock.storage.checkpoints import TopicPartition, read_offsets, write_offsets
 from penstock.storage.disk import Disk, File
-from penstock.storage.errors import LogDirFailure
+from penstock.storage.errors import Corruption, LogDirFailure
 
 RECOVERY_POINTS = "recovery-point-offset-checkpoint"
 HIGH_WATERMARKS = "replication-offset-checkpoint"
@@ -62,6 +63,14 @@ class LogDirectory:
         if self.failure is None:
             self.failure = LogDirFailure(self.path, cause)
         return self.failure
+
+    @contextmanager
+    def guard(self) -> Iterator[None]:
+        """Whatever the disk refuses in here, or what turns out to be corrupt, takes the directory offline."""
+        try:
+            yield
+        except (OSError, Corruption) as error:
+            raise self.fail(error) from error
 
     def log_path(self, topic: str, partition: int) -> str:
         """Where this log stands, or would. ValueError for a name that would leave the directory."""

@@ -191,8 +191,8 @@ class OsDisk:
         return OsFile(path, os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644))
 
     def read_bytes(self, path: str) -> bytes:
-        with open(path, "rb") as file:
-            return file.read()
+        file = self.open(path)
+        return file.read(0, file.size)
 
     def size(self, path: str) -> int:
         return os.stat(path).st_size

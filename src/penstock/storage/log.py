@@ -28,7 +28,7 @@ from penstock.storage.incoming import LOG_APPEND_TIME, Origin, examine
 from penstock.storage.index import MAX_RELATIVE_OFFSET, OFFSET_ENTRY_BYTES, TIME_ENTRY_BYTES
 from penstock.storage.placing import Placed, place_from_leader, place_own
 from penstock.storage.producers import ActiveProducer, Producers
-from penstock.storage.recovery import Recovery, sweep
+from penstock.storage.recovery import Recovery
 from penstock.storage.retention import Bounds, count_expired
 from penstock.storage.segment import Place, RollLimits, Segment
 from penstock.storage.segments import Segments
@@ -97,6 +97,8 @@ class Log:
         self._producers = producers
         self._snapshots = Snapshots(place.disk, place.path)
         self._truncations = 0
+        # Whether anything changed since a clean stop: what did not need not be written again.
+        self._touched = True
         self._closed = False
         self._expired: list[Segment] = []
         self._limits = self._roll_limits()
@@ -127,28 +129,20 @@ class Log:
         place = Place(disk, path, WarmSegments() if warm is None else warm)
         epochs = LeaderEpochs.load(disk, os.path.join(path, EPOCHS_FILE))
         recovery = Recovery(place, topic_settings, epochs, now_ms)
-        bases = sweep(disk, path)
-        loaded = recovery.load(bases) if clean else recovery.recover(bases, recovery_point)
-        if loaded and loaded[-1].next_offset() < log_start_offset:
-            # Records were deleted up to an offset that the disk never saw: the log begins anew there.
-            while loaded:
-                loaded.pop().delete()
-        if not loaded:
-            interval = topic_settings.index_interval_bytes
-            loaded.append(Segment.create(place, log_start_offset, interval, now_ms))
-        loaded[-1].unseal()
         log = cls(
             place,
             directory or LogDirectory(disk, os.path.dirname(path)),
             topic_settings,
             clock,
             random or Random(path),
-            Segments(loaded),
+            Segments(recovery.open_segments(log_start_offset, None if clean else recovery_point)),
             epochs,
             Producers(producer_expiration_ms),
         )
         log._restore(log_start_offset, now_ms)
-        if not clean:
+        if clean:
+            log._touched = recovery.created
+        else:
             disk.sync_dir(path)
         return log
 
@@ -251,6 +245,7 @@ class Log:
         for _, base_offset, leader_epoch, _ in placed:
             if leader_epoch != self.epochs.latest:
                 self._begin_epoch(leader_epoch, base_offset)
+        self._touched = True
         position = segment.append(data, first_offset)
         for header, base_offset, _, max_timestamp in placed:
             size_bytes = header.size_bytes
@@ -281,6 +276,7 @@ class Log:
         active = self._segments.active
         if active.base_offset == base:
             return active
+        self._touched = True
         if active.size:
             active.write_indexes()
             self._snapshots.write(base, self._producers)
@@ -354,17 +350,13 @@ class Log:
 
     def offset_for_time(self, timestamp: int) -> tuple[int, int] | None:
         """(timestamp, offset) of the first record at `timestamp` or later."""
-        try:
+        with self.directory.guard():
             return first_at(self._segments, timestamp, self.log_start_offset)
-        except (OSError, Corruption) as error:
-            raise self.directory.fail(error) from error
 
     def max_timestamp(self) -> tuple[int, int] | None:
         """(timestamp, offset) of the record with the largest timestamp, the first of equals."""
-        try:
+        with self.directory.guard():
             return latest(self._segments, self.log_start_offset)
-        except (OSError, Corruption) as error:
-            raise self.directory.fail(error) from error
 
     def epoch_end_offset(self, leader_epoch: int) -> tuple[int, int]:
         """The largest known epoch up to `leader_epoch`, and the offset at which it ended."""
@@ -416,24 +408,20 @@ class Log:
         if offset >= self.log_end_offset:
             return
         self._truncations += 1
-        try:
+        with self.directory.guard():
             if offset <= self._segments.first.base_offset:
                 self._start_anew(offset)
             else:
                 self._cut(offset)
             self._after_cut()
-        except (OSError, Corruption) as error:
-            raise self.directory.fail(error) from error
 
     def start_at(self, offset: int) -> None:
         """Throw everything away and go on at `offset`, as a follower does whose leader's log begins later."""
         self._truncations += 1
-        try:
+        with self.directory.guard():
             self._start_anew(offset)
             self.log_start_offset = offset
             self._after_cut()
-        except (OSError, Corruption) as error:
-            raise self.directory.fail(error) from error
 
     def _cut(self, offset: int) -> None:
         while self._segments.active.base_offset >= offset:
@@ -452,6 +440,7 @@ class Log:
         )
 
     def _after_cut(self) -> None:
+        self._touched = True
         # What was cut must not come back after a crash, least of all below a recovery point.
         self._segments.active.sync()
         self._disk.sync_dir(self.path)
@@ -482,15 +471,13 @@ class Log:
         self._producers.expire(now_ms)
         bounds = Bounds(self.log_start_offset, self.high_watermark, self.log_end_offset)
         count = count_expired(self._segments, self.settings, now_ms, bounds)
-        try:
+        with self.directory.guard():
             if count == len(self._segments):
                 self.roll()
             for _ in range(count):
                 self._expired.append(self._segments.pop_first())
             if count:
                 self.delete_records_before(max(self.log_start_offset, self._segments.first.base_offset))
-        except OSError as error:
-            raise self.directory.fail(error) from error
         return count
 
     def remove_expired(self) -> None:
@@ -505,15 +492,14 @@ class Log:
     def close(self) -> None:
         """Leave everything as a clean start expects it: flushed, with indexes and producer state written."""
         self._closed = True
-        try:
+        with self.directory.guard():
             self.remove_expired()
-            self._segments.active.write_indexes()
-            self._segments.active.seal()
-            self._snapshots.write(self.log_end_offset, self._producers)
-            self._snapshots.sync(self.log_end_offset)
-            self.flush()
-        except OSError as error:
-            raise self.directory.fail(error) from error
+            if self._touched:
+                self._segments.active.write_indexes()
+                self._segments.active.seal()
+                self._snapshots.write(self.log_end_offset, self._producers)
+                self._snapshots.sync(self.log_end_offset)
+                self.flush()
 
     def move(self, path: str) -> None:
         """Rename the directory, on the way to being deleted; slices already handed out stay readable."""

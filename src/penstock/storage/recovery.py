@@ -58,15 +58,30 @@ class Recovery:
         self._epochs_known = epochs.latest != NO_EPOCH
         # Only compaction leaves gaps between offsets.
         self._dense = "compact" not in settings.cleanup_policy
+        # Whether there was nothing to open.
+        self.created = False
 
-    def load(self, bases: list[int]) -> list[Segment]:
-        """All segments as a clean stop left them."""
+    def open_segments(self, log_start_offset: int, recovery_point: int | None) -> list[Segment]:
+        """The segments, the last one active; verified from `recovery_point` on, which a clean stop lacks."""
+        bases = sweep(self._place.disk, self._place.path)
+        segments = self._load(bases) if recovery_point is None else self._recover(bases, recovery_point)
+        if segments and segments[-1].next_offset() < log_start_offset:
+            # Records were deleted up to an offset that the disk never saw: the log begins anew there.
+            while segments:
+                segments.pop().delete()
+        if segments:
+            segments[-1].unseal()
+        else:
+            self.created = True
+            segments.append(Segment.create(self._place, log_start_offset, self._interval, self._now_ms))
+        return segments
+
+    def _load(self, bases: list[int]) -> list[Segment]:
         return [Segment.load(self._place, base, self._interval, self._now_ms) for base in bases]
 
-    def recover(self, bases: list[int], recovery_point: int) -> list[Segment]:
-        """The segments after an unclean stop: verified from the recovery point on, cut where torn."""
+    def _recover(self, bases: list[int], recovery_point: int) -> list[Segment]:
         trusted = [base for base, following in pairwise(bases) if following <= recovery_point]
-        segments = self.load(trusted)
+        segments = self._load(trusted)
         expected: int | None = None
         torn = False
         for base in bases[len(trusted) :]:
