@@ -280,10 +280,9 @@ class Logs:
         if log is None or log.directory.failure is not None:
             return None
         path = log.directory.aside_path(topic, partition, self._random.randbytes(16).hex(), suffix)
-        with log.lock:
-            with log.directory.guard():
-                log.move(path)
-                self._disk.sync_dir(log.directory.path)
+        with log.lock, log.directory.guard():
+            log.move(path)
+            self._disk.sync_dir(log.directory.path)
         return path
 
     # Housekeeping
