@@ -46,7 +46,9 @@ def test_a_request_written_by_kio_is_read_without_copying_the_records(version: i
 def test_a_response_is_what_kio_expects(version: int) -> None:
     results = [
         PartitionResult(0, ErrorCode.NONE, 100, -1, 5),
-        PartitionResult(1, ErrorCode.CORRUPT_MESSAGE, message="the CRC is wrong"),
+        PartitionResult(
+            1, ErrorCode.CORRUPT_MESSAGE, message="the CRC is wrong", record_errors=[(4, "no key")]
+        ),
     ]
     data = produce.encode_response(version, [TopicResult("t", TOPIC_ID, results)], throttle_ms=7)
     parsed = kio_oracle.response(Api.PRODUCE, version, data)
@@ -55,3 +57,7 @@ def test_a_response_is_what_kio_expects(version: int) -> None:
     assert int(bad.error_code) == ErrorCode.CORRUPT_MESSAGE
     if version >= 8:
         assert bad.error_message == "the CRC is wrong"
+        assert [(error.batch_index, error.batch_index_error_message) for error in bad.record_errors] == [
+            (4, "no key")
+        ]
+        assert not good.record_errors

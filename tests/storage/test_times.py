@@ -85,10 +85,11 @@ def test_under_log_append_time_a_batch_has_one_time(disk: SimDisk) -> None:
 def test_a_batch_that_cannot_be_unpacked_is_answered_as_a_whole(disk: SimDisk) -> None:
     log = open_log(disk)
     append(log, b"a", timestamp_ms=NOW_MS)
-    nonsense = bytearray(batch(b"b" * 20, b"c" * 20, timestamp_ms=NOW_MS + 50))
+    nonsense = bytearray(batch(b"b" * 20, b"c" * 20, timestamp_ms=NOW_MS + 50, leader_epoch=0))
     nonsense[22] = Codec.ZSTD
+    nonsense[7] = 1  # the base offset: a leader took it before we looked inside batches
     nonsense[17:21] = compute_crc(nonsense, 0, len(nonsense)).to_bytes(4, "big")
-    log.append(memoryview(nonsense), leader_epoch=0, origin="client")
+    log.append(memoryview(nonsense), leader_epoch=0, origin="replica")
     assert log.offset_for_time(NOW_MS + 51) == (NOW_MS + 51, 1)
     assert log.directory.failure is None
 

@@ -26,6 +26,7 @@ from penstock.protocol.produce import (
     read_request,
 )
 from penstock.records.batch import CorruptBatch, read_header
+from penstock.storage.contents import InvalidRecords
 from penstock.storage.errors import StorageError
 
 VERSIONS: Final = (0, 13)
@@ -75,6 +76,10 @@ def _append(broker: Broker, topic: str, data: PartitionData) -> PartitionResult:
     try:
         partition = broker.partitions.get(topic, data.partition)
         appended = partition.append(_one_batch(data.records))
+    except InvalidRecords as error:
+        return PartitionResult(
+            data.partition, error.code, message=error.message, record_errors=error.record_errors
+        )
     except KafkaError as error:
         return PartitionResult(data.partition, error.code, message=error.message)
     except CorruptBatch as error:

@@ -44,6 +44,8 @@ class PartitionResult(NamedTuple):
     log_append_time_ms: int = -1
     log_start_offset: int = UNKNOWN_OFFSET
     message: str | None = None
+    record_errors: Sequence[tuple[int, str]] = ()
+    """Which records of the batch are at fault, and why. A batch is taken or refused whole."""
 
 
 class TopicResult(NamedTuple):
@@ -93,6 +95,10 @@ def _write_partition(writer: Writer, version: int, result: PartitionResult) -> N
     if version >= 5:
         writer.int64(result.log_start_offset)
     if version >= 8:
-        writer.array(0)  # errors of single records: a batch is taken or refused whole
+        writer.array(len(result.record_errors))
+        for index, told in result.record_errors:
+            writer.int32(index)
+            writer.nullable_string(told)
+            writer.tags()
         writer.nullable_string(result.message)
     writer.tags()

@@ -1,8 +1,8 @@
 """The walk over a batch's records in plain Python: what runs where no compiler was found at installation.
 
 It is also the specification of `_walk_native.pyx`: a property test holds the two equal on good and on
-broken input, down to the words of the refusal. Nobody imports this module but `penstock.records.walk` and
-that test.
+broken input, down to the words of the refusal. Nobody imports this module but its facades
+(`penstock.records.walk`, `penstock.records.keys`), its neighbour `_keys_pure` and that test.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from array import array
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from penstock.records.batch import Bytes, CorruptBatch
+from penstock.records.batch import NO_TIMESTAMP, Bytes, CorruptBatch
 from penstock.records.varint import MAX_VARINT_BYTES, MAX_VARLONG_BYTES
 
 INT64_MAX = (1 << 63) - 1
@@ -36,10 +36,11 @@ REASONS = (
     "its offset is negative or does not fit in 64 bits",
     "its offset does not follow the one before",
     "it has no key, and a compacted topic needs one",
+    "its timestamp is out of range",
 )
 (
     _OK, VARINT_ENDS, VARINT_LARGE, RECORD_SIZE, NO_ATTRIBUTES, FIELD_SIZE, HEADER_COUNT, HEADER_KEY,
-    RECORD_LENGTH, TIMESTAMP, OFFSET, OFFSET_ORDER, NULL_KEY,
+    RECORD_LENGTH, TIMESTAMP, OFFSET, OFFSET_ORDER, NULL_KEY, TIMESTAMP_RANGE,
 ) = range(len(REASONS))  # fmt: skip
 
 
@@ -76,22 +77,38 @@ class Columns(NamedTuple):
     headers: HeaderColumns | None
 
 
+class RefusedRecord(CorruptBatch):
+    """A record that is not right: its place in the batch, and which of REASONS."""
+
+    def __init__(self, index: int, reason: int) -> None:
+        super().__init__(f"record {index}: {REASONS[reason]}")
+        self.index = index
+        self.reason = reason
+
+
 class _Refused(Exception):
     def __init__(self, reason: int) -> None:
         self.reason = reason
 
 
-class _Record(NamedTuple):
+class WalkedRecord(NamedTuple):
     timestamp_delta: int
     offset_delta: int
     key: memoryview | None
     value: memoryview | None
     headers: list[tuple[memoryview, memoryview | None]]
+    start: int
+    """Where its length begins in the payload."""
+    attributes: int
+    """Where its attributes stand: behind its length, before its timestamp."""
+    rest: int
+    """Where what follows its timestamp begins."""
+    end: int
 
 
-def refusal(index: int, reason: int) -> CorruptBatch:
+def refusal(index: int, reason: int) -> RefusedRecord:
     """How both twins say that a record is not right."""
-    return CorruptBatch(f"record {index}: {REASONS[reason]}")
+    return RefusedRecord(index, reason)
 
 
 def check_count(count: int, size_bytes: int) -> None:
@@ -104,17 +121,34 @@ def trailing(size_bytes: int) -> CorruptBatch:
     return CorruptBatch(f"{size_bytes} bytes are left after the last record")
 
 
-def validate(payload: Bytes, count: int, *, base_timestamp: int = 0, require_keys: bool = False) -> None:
-    """Raise `CorruptBatch` unless `payload` (decompressed) is `count` records such as a client may send."""
+def validate(
+    payload: Bytes,
+    count: int,
+    *,
+    base_timestamp: int = 0,
+    require_keys: bool = False,
+    earliest: int = INT64_MIN,
+    latest: int = INT64_MAX,
+) -> int:
+    """Raise `CorruptBatch` unless `payload` (decompressed) is `count` records such as a client may send.
+
+    Timestamps are to be from `earliest` to `latest`, or NO_TIMESTAMP. Gives the largest of them.
+    """
     if count == 0:
         raise CorruptBatch("a batch without records")
-    for index, record in enumerate(_records(memoryview(payload), count)):
+    max_timestamp = NO_TIMESTAMP
+    for index, record in enumerate(walk_records(memoryview(payload), count)):
         if record.offset_delta != index:
             raise refusal(index, OFFSET_ORDER)
-        if not INT64_MIN <= base_timestamp + record.timestamp_delta <= INT64_MAX:
+        timestamp = base_timestamp + record.timestamp_delta
+        if not INT64_MIN <= timestamp <= INT64_MAX:
             raise refusal(index, TIMESTAMP)
         if require_keys and record.key is None:
             raise refusal(index, NULL_KEY)
+        if timestamp != NO_TIMESTAMP and not earliest <= timestamp <= latest:
+            raise refusal(index, TIMESTAMP_RANGE)
+        max_timestamp = max(max_timestamp, timestamp)
+    return max_timestamp
 
 
 class ColumnBuilder:
@@ -125,7 +159,7 @@ class ColumnBuilder:
         self._clear()
 
     def _clear(self) -> None:
-        self._rows: list[tuple[int, int, int, _Record]] = []
+        self._rows: list[tuple[int, int, int, WalkedRecord]] = []
         self.size_bytes = 0
 
     @property
@@ -149,7 +183,7 @@ class ColumnBuilder:
         if self.size_bytes + len(view) > MAX_COLUMN_BYTES:
             raise OverflowError("the columns would exceed what Arrow can address: take them first")
         added = []
-        for index, record in enumerate(_records(view, count)):
+        for index, record in enumerate(walk_records(view, count)):
             offset = base_offset + record.offset_delta
             if record.offset_delta < 0 or offset > INT64_MAX:
                 raise refusal(index, OFFSET)
@@ -207,7 +241,8 @@ def _header_columns(rows: list[list[tuple[memoryview, memoryview | None]]]) -> H
     )
 
 
-def _records(payload: memoryview, count: int) -> Iterator[_Record]:
+def walk_records(payload: memoryview, count: int) -> Iterator[WalkedRecord]:
+    """Each of exactly `count` records; `CorruptBatch` where one is not whole."""
     check_count(count, len(payload))
     position = 0
     for index in range(count):
@@ -220,21 +255,22 @@ def _records(payload: memoryview, count: int) -> Iterator[_Record]:
         raise trailing(len(payload) - position)
 
 
-def _read_record(payload: memoryview, position: int) -> tuple[_Record, int]:
-    size, position = _varint(payload, position, len(payload), MAX_VARINT_BYTES)
+def _read_record(payload: memoryview, start: int) -> tuple[WalkedRecord, int]:
+    size, position = _varint(payload, start, len(payload), MAX_VARINT_BYTES)
     if size < 0 or size > len(payload) - position:
         raise _Refused(RECORD_SIZE)
-    end = position + size
+    attributes, end = position, position + size
     if size == 0:
         raise _Refused(NO_ATTRIBUTES)
-    timestamp_delta, position = _varint(payload, position + 1, end, MAX_VARLONG_BYTES)
-    offset_delta, position = _varint(payload, position, end, MAX_VARINT_BYTES)
+    timestamp_delta, rest = _varint(payload, attributes + 1, end, MAX_VARLONG_BYTES)
+    offset_delta, position = _varint(payload, rest, end, MAX_VARINT_BYTES)
     key, position = _field(payload, position, end)
     value, position = _field(payload, position, end)
     headers, position = _read_headers(payload, position, end)
     if position != end:
         raise _Refused(RECORD_LENGTH)
-    return _Record(timestamp_delta, offset_delta, key, value, headers), end
+    record = WalkedRecord(timestamp_delta, offset_delta, key, value, headers, start, attributes, rest, end)
+    return record, end
 
 
 def _read_headers(

@@ -31,6 +31,7 @@ CODEC_MASK = 0x07
 LOG_APPEND_TIME_FLAG = 0x08
 TRANSACTIONAL_FLAG = 0x10
 CONTROL_FLAG = 0x20
+DELETE_HORIZON_FLAG = 0x40
 
 NO_TIMESTAMP = -1
 NO_PRODUCER_ID = -1
@@ -102,6 +103,11 @@ class BatchHeader(NamedTuple):
         return bool(self.attributes & CONTROL_FLAG)
 
     @property
+    def delete_horizon_ms(self) -> int | None:
+        """When the cleaner may drop the batch's tombstones; set by its first visit (KIP-534)."""
+        return self.base_timestamp if self.attributes & DELETE_HORIZON_FLAG else None
+
+    @property
     def last_sequence(self) -> int:
         """The sequence number of the last record; sequences wrap from 2^31-1 to 0."""
         if self.base_sequence == NO_SEQUENCE:
@@ -159,3 +165,23 @@ def assign_log_append_time(
     _ATTRIBUTES.pack_into(buffer, position + CRC_START, header.attributes | LOG_APPEND_TIME_FLAG)
     _MAX_TIMESTAMP.pack_into(buffer, position + _MAX_TIMESTAMP_POSITION, now_ms)
     _CRC.pack_into(buffer, position + CRC_POSITION, compute_crc(buffer, position, header.size_bytes))
+
+
+def assign_max_timestamp(
+    buffer: bytearray | memoryview, position: int, header: BatchHeader, max_timestamp: int
+) -> BatchHeader:
+    """Write another max timestamp into the batch, with the CRC over it; the header as it is then."""
+    _MAX_TIMESTAMP.pack_into(buffer, position + _MAX_TIMESTAMP_POSITION, max_timestamp)
+    crc = compute_crc(buffer, position, header.size_bytes)
+    _CRC.pack_into(buffer, position + CRC_POSITION, crc)
+    return header._replace(max_timestamp=max_timestamp, crc=crc)
+
+
+def build(header: BatchHeader, body: Bytes) -> bytes:
+    """A batch with these records and this header; its length and its CRC are made to fit."""
+    batch = bytearray(HEADER_SIZE)
+    batch += body
+    fitted = header._replace(batch_length=len(batch) - LENGTH_OVERHEAD, magic=MAGIC, crc=0)
+    HEADER.pack_into(batch, 0, *fitted)
+    _CRC.pack_into(batch, CRC_POSITION, compute_crc(batch, 0, len(batch)))
+    return bytes(batch)

@@ -14,9 +14,26 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 from penstock.records import _walk_pure
-from penstock.records._walk_pure import BinaryColumn, Columns, HeaderColumns
+from penstock.records._walk_pure import (
+    NULL_KEY,
+    TIMESTAMP_RANGE,
+    BinaryColumn,
+    Columns,
+    HeaderColumns,
+    RefusedRecord,
+)
 
-__all__ = ["ACTIVE", "BinaryColumn", "ColumnBuilder", "Columns", "HeaderColumns", "validate"]
+__all__ = [
+    "ACTIVE",
+    "NULL_KEY",
+    "TIMESTAMP_RANGE",
+    "BinaryColumn",
+    "ColumnBuilder",
+    "Columns",
+    "HeaderColumns",
+    "RefusedRecord",
+    "validate",
+]
 
 
 def _load_twin() -> object:
@@ -31,6 +48,12 @@ def _load_twin() -> object:
 _twin: Final = _load_twin()
 
 ACTIVE: Final = "pure" if _twin is _walk_pure else "native"
+
+
+def twin_of(pure: object) -> object:
+    """The module that stands for this pure one: the native walk, or itself."""
+    return pure if ACTIVE == "pure" else _twin
+
 
 if TYPE_CHECKING:
     from penstock.records._walk_pure import ColumnBuilder, validate

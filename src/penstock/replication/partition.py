@@ -51,9 +51,12 @@ class Partition:
 
     def append(self, batches: memoryview, *, origin: Origin = "client") -> Appended:
         """Write batches at the end and wake whoever waits for them."""
+        examined = self.log.examine(batches, origin)
         with self.lock:
             self._check_present()
-            appended = self.log.append(batches, leader_epoch=self.leader_epoch, origin=origin)
+            appended = self.log.append(
+                batches, leader_epoch=self.leader_epoch, origin=origin, examined=examined
+            )
             self._commit()
             waiters, self._waiters = self._waiters, []
         for waiter in waiters:

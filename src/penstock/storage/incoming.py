@@ -1,8 +1,8 @@
 """What must hold of batches before a log takes them: size, CRC, counts, timestamps. Bytes in, headers out.
 
-Sequence numbers of producers are checked by `penstock.storage.producers`, records inside a batch by the
-produce handler. The rules, and the error code of each, are Kafka's (`UnifiedLog.analyzeAndValidateRecords`,
-`LogValidator.validateBatch`).
+Sequence numbers of producers are checked by `penstock.storage.producers`, records inside a batch by
+`penstock.storage.contents`. The rules, and the error code of each, are Kafka's
+(`UnifiedLog.analyzeAndValidateRecords`, `LogValidator.validateBatch`).
 """
 
 from __future__ import annotations
@@ -20,17 +20,16 @@ from penstock.records.batch import (
     read_header,
 )
 from penstock.settings.topic import TopicSettings
+from penstock.storage.contents import check_records
 
 Origin: TypeAlias = Literal["client", "replica", "coordinator"]
 """Who made the batches: a producer, the partition's leader (their offsets stand), or this broker itself."""
 
-LOG_APPEND_TIME = "LogAppendTime"
-
 
 def examine(
-    batches: memoryview, origin: Origin, settings: TopicSettings, now_ms: int
+    batches: memoryview, origin: Origin, settings: TopicSettings, now_ms: int, name: str = ""
 ) -> list[tuple[int, BatchHeader]]:
-    """Every batch with its position. KafkaError when one may not be appended.
+    """Every batch with its position. KafkaError when one may not be appended to the log `name`.
 
     A leader sends followers slices of its file: the last batch of a replica's bytes may be partial and is
     left out.
@@ -46,9 +45,12 @@ def examine(
             if header.magic != MAGIC:
                 raise KafkaError(ErrorCode.INVALID_RECORD, f"magic {header.magic} is not {MAGIC}")
             if origin != "replica":
-                _check_own(header, origin, settings, now_ms)
+                _check_own(header, origin, settings)
             if origin != "coordinator":
                 check_crc(batches, position, header)
+            if origin == "client":
+                batch = batches[position : position + header.size_bytes]
+                header = check_records(batch, header, settings, now_ms, name)
         except CorruptBatch as error:
             raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"batch at byte {position}: {error}") from None
         examined.append((position, header))
@@ -62,7 +64,7 @@ def examine(
     return examined
 
 
-def _check_own(header: BatchHeader, origin: Origin, settings: TopicSettings, now_ms: int) -> None:
+def _check_own(header: BatchHeader, origin: Origin, settings: TopicSettings) -> None:
     """What is asked of batches that get their offsets here."""
     if header.size_bytes > settings.max_message_bytes:
         message = (
@@ -74,10 +76,10 @@ def _check_own(header: BatchHeader, origin: Origin, settings: TopicSettings, now
         message = f"{count} records do not match last offset delta {header.last_offset_delta}"
         raise KafkaError(ErrorCode.INVALID_RECORD, message)
     if origin == "client":
-        _check_client(header, settings, now_ms)
+        _check_client(header)
 
 
-def _check_client(header: BatchHeader, settings: TopicSettings, now_ms: int) -> None:
+def _check_client(header: BatchHeader) -> None:
     """What is asked of producers beyond that."""
     if header.base_offset:
         raise KafkaError(
@@ -93,11 +95,3 @@ def _check_client(header: BatchHeader, settings: TopicSettings, now_ms: int) -> 
         raise KafkaError(
             ErrorCode.INVALID_TIMESTAMP, "producers may not set the timestamp type to LogAppendTime"
         )
-    if settings.message_timestamp_type == LOG_APPEND_TIME:
-        return
-    # Records between the two may be older than the first one; the header tells of first and latest only.
-    latest, first = header.max_timestamp, header.base_timestamp
-    if latest >= 0 and latest - now_ms > settings.message_timestamp_after_max_ms:
-        raise KafkaError(ErrorCode.INVALID_TIMESTAMP, f"timestamp {latest} is too far after {now_ms}")
-    if first >= 0 and now_ms - first > settings.message_timestamp_before_max_ms:
-        raise KafkaError(ErrorCode.INVALID_TIMESTAMP, f"timestamp {first} is too far before {now_ms}")

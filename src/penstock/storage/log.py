@@ -19,12 +19,13 @@ from penstock.clock import Clock
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.records.batch import NO_TIMESTAMP, BatchHeader
 from penstock.settings.topic import TopicSettings
+from penstock.storage.contents import LOG_APPEND_TIME
 from penstock.storage.directory import LogDirectory
 from penstock.storage.disk import Disk
 from penstock.storage.epochs import FILE_NAME as EPOCHS_FILE
 from penstock.storage.epochs import LeaderEpochs
 from penstock.storage.errors import Corruption
-from penstock.storage.incoming import LOG_APPEND_TIME, Origin, examine
+from penstock.storage.incoming import Origin, examine
 from penstock.storage.index import MAX_RELATIVE_OFFSET, OFFSET_ENTRY_BYTES, TIME_ENTRY_BYTES
 from penstock.storage.placing import Placed, place_from_leader, place_own
 from penstock.storage.producers import ActiveProducer, Producers
@@ -178,11 +179,26 @@ class Log:
 
     # Appending
 
-    def append(self, batches: memoryview, *, leader_epoch: int, origin: Origin) -> Appended:
-        """Append whole batches; offsets and `leader_epoch` are written into them, unless a leader did so."""
+    def examine(self, batches: memoryview, origin: Origin) -> list[tuple[int, BatchHeader]]:
+        """Do the slow part of an append: look at every byte. It needs no lock."""
+        return examine(batches, origin, self.settings, self._clock.now_ms(), os.path.basename(self.path))
+
+    def append(
+        self,
+        batches: memoryview,
+        *,
+        leader_epoch: int,
+        origin: Origin,
+        examined: list[tuple[int, BatchHeader]] | None = None,
+    ) -> Appended:
+        """Append whole batches; offsets and `leader_epoch` are written into them, unless a leader did so.
+
+        `examined` is what `examine` said of them, where that was done before the lock was taken.
+        """
         now_ms = self._clock.now_ms()
         settings = self.settings
-        examined = examine(batches, origin, settings, now_ms)
+        if examined is None:
+            examined = self.examine(batches, origin)
         stamped = settings.message_timestamp_type == LOG_APPEND_TIME and origin != "replica"
         if origin == "client" and examined[0][1].producer_id >= 0:
             first_copy = self._producers.check(examined[0][1])

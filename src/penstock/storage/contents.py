@@ -1,0 +1,113 @@
+"""What must hold of the records inside a producer's batch: whole, in order, with timestamps within bounds, and
+keyed where the topic is compacted.
+
+Records are walked by `penstock.records.walk`, without the GIL where the native walk is built; compressed ones
+are unpacked for it, into a bounded buffer. Called by `penstock.storage.incoming` before the log's lock is
+taken. The rules, codes and words are Kafka's (`LogValidator`), with two differences: offsets inside a batch
+must be 0, 1, 2, … (Kafka numbers compressed records anew and does not look at others), and a batch may unpack
+to `MAX_DECODED_BYTES` at most.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Final
+
+from penstock.protocol.errors import ErrorCode, KafkaError
+from penstock.records import walk
+from penstock.records.batch import HEADER_SIZE, BatchHeader, CorruptBatch, assign_max_timestamp
+from penstock.records.codecs import CodecError, TooLarge, decompress
+from penstock.records.record import MAX_DECODED_BYTES
+from penstock.settings.topic import TopicSettings
+
+LOG_APPEND_TIME: Final = "LogAppendTime"
+SMALL_BYTES: Final = 16 * 1024 * 1024
+"""Batches that unpack to more take turns: however many producers send them, one at a time is in memory."""
+
+_INT64_MAX: Final = 2**63 - 1
+_large_batches = threading.Lock()
+
+
+class InvalidRecords(KafkaError):
+    """A batch refused for what is inside it. `record_errors` names the record by its place in the batch."""
+
+    def __init__(self, code: ErrorCode, message: str, record_errors: tuple[tuple[int, str], ...]) -> None:
+        super().__init__(code, message)
+        self.record_errors = record_errors
+
+
+def check_records(
+    batch: memoryview, header: BatchHeader, settings: TopicSettings, now_ms: int, name: str
+) -> BatchHeader:
+    """The header of a batch whose records may be appended to `name`; InvalidRecords otherwise.
+
+    A maximum timestamp that is not that of the records is put right in `batch` and in the header, as Kafka
+    does.
+    """
+    try:
+        max_timestamp = _walk(batch[HEADER_SIZE:], header, settings, now_ms)
+    except walk.RefusedRecord as refused:
+        raise _refusal(refused, header, settings, now_ms, name) from None
+    except (CorruptBatch, CodecError) as error:
+        raise _invalid(f"Invalid batch in topic partition {name}: {error}") from None
+    if settings.message_timestamp_type != LOG_APPEND_TIME and max_timestamp != header.max_timestamp:
+        return assign_max_timestamp(batch, 0, header, max_timestamp)
+    return header
+
+
+def _walk(body: memoryview, header: BatchHeader, settings: TopicSettings, now_ms: int) -> int:
+    codec = header.codec
+    if not codec:
+        return _validate(body, header, settings, now_ms)
+    try:
+        return _validate(decompress(codec, body, SMALL_BYTES), header, settings, now_ms)
+    except TooLarge:
+        with _large_batches:
+            return _validate(decompress(codec, body, MAX_DECODED_BYTES), header, settings, now_ms)
+
+
+def _validate(
+    payload: bytes | bytearray | memoryview, header: BatchHeader, settings: TopicSettings, now_ms: int
+) -> int:
+    earliest, latest = _bounds(settings, now_ms)
+    return walk.validate(
+        payload,
+        header.records_count,
+        base_timestamp=header.base_timestamp,
+        require_keys="compact" in settings.cleanup_policy,
+        earliest=earliest,
+        latest=latest,
+    )
+
+
+def _bounds(settings: TopicSettings, now_ms: int) -> tuple[int, int]:
+    """The timestamps that records may have, both included."""
+    if settings.message_timestamp_type == LOG_APPEND_TIME:
+        return -_INT64_MAX - 1, _INT64_MAX
+    latest = min(_INT64_MAX, now_ms + settings.message_timestamp_after_max_ms)
+    return max(-_INT64_MAX - 1, now_ms - settings.message_timestamp_before_max_ms), latest
+
+
+def _refusal(
+    refused: walk.RefusedRecord, header: BatchHeader, settings: TopicSettings, now_ms: int, name: str
+) -> InvalidRecords:
+    if refused.reason == walk.TIMESTAMP_RANGE:
+        earliest, latest = _bounds(settings, now_ms)
+        told = (
+            f"Timestamp of message with offset {refused.index} is out of range. The timestamp should be "
+            f"within [{earliest}, {latest}]"
+        )
+        message = "One or more records have been rejected due to invalid timestamp"
+        return InvalidRecords(ErrorCode.INVALID_TIMESTAMP, message, ((refused.index, told),))
+    if refused.reason == walk.NULL_KEY:
+        told = f"Compacted topic cannot accept message without key in topic partition {name}"
+        message = (
+            "One or more records have been rejected due to 1 record errors in total, and only showing the "
+            f"first three errors at most: [RecordError(batchIndex={refused.index}, message='{told}')]"
+        )
+        return InvalidRecords(ErrorCode.INVALID_RECORD, message, ((refused.index, told),))
+    return _invalid(f"Invalid batch of {header.records_count} records in topic partition {name}: {refused}")
+
+
+def _invalid(message: str) -> InvalidRecords:
+    return InvalidRecords(ErrorCode.INVALID_RECORD, message, ())
