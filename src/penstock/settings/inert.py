@@ -60,9 +60,9 @@ _NAMES: Final[dict[str, str]] = {
 INERT_SETTINGS: Final[dict[str, str]] = {
     name: reason for reason, names in _NAMES.items() for name in names.split()
 }
-"""Reason by name; `_INERT_PREFIXES` has whole families beside them."""
+"""Reason by name; `INERT_PREFIXES` has whole families beside them."""
 
-_INERT_PREFIXES: Final[tuple[tuple[str, str], ...]] = (
+INERT_PREFIXES: Final[tuple[tuple[str, str], ...]] = (
     ("zookeeper.", "there is no ZooKeeper: the broker keeps its metadata in its own log"),
     ("remote.", "tiered storage is not offered"),
     ("replica.", _ONE_NODE),
@@ -95,4 +95,4 @@ def why_inert(name: str) -> str | None:
     reason = INERT_SETTINGS.get(name)
     if reason is not None:
         return reason
-    return next((why for prefix, why in _INERT_PREFIXES if name.startswith(prefix)), None)
+    return next((why for prefix, why in INERT_PREFIXES if name.startswith(prefix)), None)
