@@ -166,3 +166,11 @@ def test_a_consumer_waits_for_records_without_polling(servers: str, topic: Calla
     consumer.close()
     assert message is not None
     assert time.monotonic() - started < 5, "an append must wake the waiting fetch before its deadline"
+
+
+@pytest.mark.parametrize("codec", ["uncompressed", "gzip", "snappy", "lz4", "zstd"])
+def test_a_topic_stores_batches_in_its_own_codec(servers: str, codec: str) -> None:
+    admin, name, sent = AdminClient({"bootstrap.servers": servers}), f"stored-as-{codec}", records()
+    admin.create_topics([NewTopic(name, 1, config={"compression.type": codec})])[name].result(10)
+    produce(servers, name, sent, **{"compression.type": "lz4" if codec != "lz4" else "zstd"})
+    assert [seen(message) for message in messages(servers, name, len(sent))] == sent

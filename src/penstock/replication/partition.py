@@ -12,6 +12,7 @@ from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.storage.incoming import Origin
 from penstock.storage.log import Appended, Log
 from penstock.storage.producers import ActiveProducer
+from penstock.storage.recoding import AS_PRODUCED, recode
 from penstock.storage.slice import FileSlice
 
 
@@ -52,6 +53,9 @@ class Partition:
     def append(self, batches: memoryview, *, origin: Origin = "client") -> Appended:
         """Write batches at the end and wake whoever waits for them."""
         examined = self.log.examine(batches, origin)
+        if origin == "client" and self.log.settings.compression_type != AS_PRODUCED:
+            batches, header = recode(batches, examined[0][1], self.log.settings)
+            examined = [(0, header)]
         with self.lock:
             self._check_present()
             appended = self.log.append(
