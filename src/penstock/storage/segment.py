@@ -23,7 +23,7 @@ from penstock.storage.index import (
     OffsetIndex,
     TimeIndex,
 )
-from penstock.storage.scan import scan_headers
+from penstock.storage.scan import find_ending_at, scan_headers
 from penstock.storage.warm import WarmSegments
 
 LOG_SUFFIX = ".log"
@@ -277,12 +277,10 @@ class Segment:
             start = self._tail_position
         else:
             start = self.indexes.offsets.position_for(offset)
-        for position, header in scan_headers(self.file, self.path, start, self.size):
-            if header.base_offset + header.last_offset_delta >= offset:
-                if position == start and start and header.base_offset > offset:
-                    raise Corruption(self.path, start, f"the index points here for offset {offset}")
-                return position, header
-        return None
+        found = find_ending_at(self.file, self.path, start, self.size, offset)
+        if found is not None and found[0] == start and start and found[1].base_offset > offset:
+            raise Corruption(self.path, start, f"the index points here for offset {offset}")
+        return found
 
     def batches_at(self, timestamp: int) -> Iterator[tuple[int, BatchHeader]]:
         """Every batch with a record at `timestamp` or later, with its position."""
