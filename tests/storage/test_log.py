@@ -370,13 +370,24 @@ class TestTruncating:
         assert (log.epochs.latest, log.recovery_point, told) == (1, 1, [1])
         assert log.epoch_end_offset(1) == (1, 1)
 
-    def test_starting_anew_leaves_an_empty_log_at_the_offset(self, disk: SimDisk, log: Log) -> None:
+    def test_a_cut_before_the_first_record_begins_anew_there(self, disk: SimDisk, log: Log) -> None:
         append_many(log, 5)
-        log.start_at(100)
-        assert (log.log_start_offset, log.log_end_offset, values(log)) == (100, 100, [])
+        log.delete_records_before(3)
+        log.truncate_to(0)
+        assert (log.log_start_offset, log.log_end_offset, values(log)) == (0, 0, [])
         append(log, b"next")
-        assert records(log)[0].offset == 100
-        assert log_files(disk) == [f"{100:020d}.log"]
+        assert records(log)[0].offset == 0
+        assert log_files(disk) == [f"{0:020d}.log"]
+
+    def test_what_was_cut_does_not_come_back_after_a_crash(self) -> None:
+        for seed in range(20):
+            disk = sim_disk(seed)
+            log = open_log(disk, settings=small())
+            append_many(log, 12, size=300)
+            log.flush()
+            log.truncate_to(3)
+            disk.crash()
+            assert open_log(disk, settings=small(), recovery_point=3).log_end_offset == 3
 
 
 class TestFlushing:

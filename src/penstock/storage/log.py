@@ -431,14 +431,6 @@ class Log:
                 self._cut(offset)
             self._after_cut()
 
-    def start_at(self, offset: int) -> None:
-        """Throw everything away and go on at `offset`, as a follower does whose leader's log begins later."""
-        self._truncations += 1
-        with self.directory.guard():
-            self._start_anew(offset)
-            self.log_start_offset = offset
-            self._after_cut()
-
     def _cut(self, offset: int) -> None:
         while self._segments.active.base_offset >= offset:
             self._segments.pop_last().delete()
@@ -498,8 +490,8 @@ class Log:
 
     def remove_expired(self) -> None:
         """Delete the files of expired segments, once a log start offset without them is durable."""
-        while self._expired:
-            segment = self._expired.pop(0)
+        expired, self._expired = self._expired, []
+        for segment in expired:
             segment.delete()
             self._snapshots.remove(segment.base_offset)
 

@@ -128,7 +128,8 @@ class Segment:
         if file is None:
             file = self._file = self._disk.open(self.path)
         if self.sealed:
-            self._place.warm.touch(self, self._indexes.size_bytes if self._indexes else 0)
+            indexes = self._indexes  # another log's thread may cool this segment at any moment
+            self._place.warm.touch(self, 0 if indexes is None else indexes.size_bytes)
         return file
 
     @property
