@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import struct
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
 from penstock.records.batch import read_header
+from penstock.storage.disk import OsDisk
 from penstock.storage.errors import Corruption
 from penstock.storage.segment import Place, Segment
 from penstock.storage.warm import WarmSegments
@@ -97,6 +100,24 @@ def test_cooled_segments_are_read_again_from_disk(disk: SimDisk) -> None:
     for _ in range(2):
         assert values(log) == written
         assert len(warm) == 1
+
+
+def test_logs_of_many_threads_share_the_cache(tmp_path: Path) -> None:
+    warm = WarmSegments(max_segments=2)
+    small = settings(segment_bytes=1000, index_interval_bytes=100)
+    logs = [
+        open_log(OsDisk(), path=str(tmp_path / f"t-{number}"), settings=small, warm=warm)
+        for number in range(4)
+    ]
+    written = [append_many(log, 20, size=200) for log in logs]
+
+    def read_over_and_over(number: int) -> bool:
+        with logs[number].lock:
+            return all(values(logs[number]) == written[number] for _ in range(25))
+
+    with ThreadPoolExecutor(4) as threads:
+        assert all(threads.map(read_over_and_over, range(4), timeout=60))
+    assert len(warm) <= 2
 
 
 def test_a_deleted_segment_is_not_kept_warm(disk: SimDisk) -> None:
