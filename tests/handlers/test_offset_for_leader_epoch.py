@@ -51,6 +51,7 @@ def test_an_older_epoch_ends_where_the_next_began(node: OneNode) -> None:
 def test_an_epoch_that_is_not_known_has_no_end(node: OneNode) -> None:
     assert ask(node, 5) == (0, -1, -1)
     assert ask(node, -1) == (0, -1, -1)
+    assert ask(node, -7, topic="empty") == (0, -1, -1)
 
 
 def test_a_client_that_knows_more_than_we_do_must_wait(node: OneNode) -> None:

@@ -16,7 +16,7 @@ VERSIONS: Final = (0, 4)
 
 
 def handle(request: Request, broker: Broker) -> Reply:
-    if request.version > VERSIONS[1]:
+    if not VERSIONS[0] <= request.version <= VERSIONS[1]:
         return Reply([api_versions.encode_response(0, broker.apis, error=ErrorCode.UNSUPPORTED_VERSION)])
     body = api_versions.encode_response(
         request.version,

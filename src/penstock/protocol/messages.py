@@ -1,4 +1,4 @@
-"""The long tail of messages, through kio: the only module that knows kio.
+"""The long tail of messages, through kio, which only this module and `structures` know.
 
 kio's classes are one per version and frozen. Handlers do not want to know: `read_request` gives kio's typed
 request, whose fields are read with plain attribute access, and `encode` takes a response as nested mappings
@@ -19,19 +19,20 @@ from importlib import import_module
 from typing import Any
 
 from penstock.protocol.apis import Api
-from penstock.protocol.primitives import ZERO_UUID, MalformedMessage, Reader
+from penstock.protocol.primitives import ZERO_UUID, Reader
+from penstock.protocol.structures import read_structure
 
 Build = Callable[[Any], Any]
 
 
 def read_request(api: Api, version: int, reader: Reader) -> Any:
     """The request that begins where `reader` stands."""
-    return _read(_entity(api, version, "Request"), bytes(reader.buffer[reader.position :]))
+    return read_structure(_entity(api, version, "Request"), reader)
 
 
 def read_response(api: Api, version: int, data: bytes) -> Any:
     """A response body, for clients and for tests."""
-    return _read(_entity(api, version, "Response"), data)
+    return read_structure(_entity(api, version, "Response"), Reader(memoryview(data)))
 
 
 def encode_response(api: Api, version: int, fields: Mapping[str, Any]) -> bytes:
@@ -43,14 +44,6 @@ def encode_response(api: Api, version: int, fields: Mapping[str, Any]) -> bytes:
 def encode_request(api: Api, version: int, fields: Mapping[str, Any]) -> bytes:
     """A request body, likewise."""
     return _encode(_entity(api, version, "Request"), fields)
-
-
-def _read(entity: type, data: bytes) -> Any:
-    try:
-        message, _ = _reader(entity)(data, 0)
-    except Exception as error:  # kio raises many kinds; each says that the bytes are not this message
-        raise MalformedMessage(f"not a {entity.__name__}: {error}") from None
-    return message
 
 
 def _encode(entity: type, fields: Mapping[str, Any]) -> bytes:
@@ -65,13 +58,6 @@ def _entity(api: Api, version: int, kind: str) -> type:
     module = import_module(f"kio.schema.{package}.v{version}.{kind.lower()}")
     name = "".join(word.capitalize() for word in package.split("_")) + kind
     return typing.cast(type, getattr(module, name))
-
-
-@cache
-def _reader(entity: type) -> Callable[[bytes, int], tuple[Any, int]]:
-    from kio.serial import entity_reader
-
-    return typing.cast("Callable[[bytes, int], tuple[Any, int]]", entity_reader(entity))
 
 
 @cache

@@ -19,6 +19,8 @@ _FLOAT64: Final = struct.Struct(">d")
 
 NO_TAGS: Final = b"\x00"
 ZERO_UUID: Final = bytes(16)
+MAX_ITEMS: Final = 250_000
+"""Items of all arrays of one message together. An item may take one byte to send and hundreds to hold."""
 
 
 class MalformedMessage(Exception):
@@ -28,9 +30,10 @@ class MalformedMessage(Exception):
 class Reader:
     """A cursor over one message. `flexible` chooses between the two forms of strings, arrays and bytes."""
 
-    __slots__ = ("buffer", "end", "flexible", "position")
+    __slots__ = ("_items", "buffer", "end", "flexible", "position")
 
     def __init__(self, buffer: memoryview, position: int = 0, *, flexible: bool = False) -> None:
+        self._items = 0
         self.buffer = buffer
         self.position = position
         self.end = len(buffer)
@@ -113,9 +116,15 @@ class Reader:
         """The number of items, or -1 for null. An item takes at least `item_bytes`, so more cannot follow
         than fit."""
         count = self._length(_INT32)
-        if count < -1 or count * item_bytes > self.remaining:
+        if count < -1 or count * item_bytes > self.end - self.position:
             raise MalformedMessage(f"an array of {count} items in {self.remaining} bytes")
+        self._count(count)
         return count
+
+    def _count(self, items: int) -> None:
+        self._items += items
+        if self._items > MAX_ITEMS:
+            raise MalformedMessage(f"more than {MAX_ITEMS} items in one message")
 
     def array(self, item_bytes: int = 1) -> int:
         return max(0, self.nullable_array(item_bytes))
@@ -128,7 +137,11 @@ class Reader:
         found: dict[int, memoryview] = {}
         if not self.flexible:
             return found
-        for _ in range(self.unsigned_varint()):
+        count = self.unsigned_varint()
+        if not count:
+            return found
+        self._count(count)
+        for _ in range(count):
             tag = self.unsigned_varint()
             size = self.unsigned_varint()
             start = self._take(size)

@@ -63,7 +63,7 @@ class LeaderEpochs:
 
     def end_offset(self, epoch: int, log_end_offset: int) -> tuple[int, int]:
         """The largest known epoch up to `epoch`, and where it ended; (NO_EPOCH, NO_OFFSET) when unknown."""
-        if epoch == NO_EPOCH or epoch > self.latest:
+        if epoch < 0 or epoch > self.latest:
             return NO_EPOCH, NO_OFFSET
         if epoch == self.latest:
             return epoch, log_end_offset
