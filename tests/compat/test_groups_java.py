@@ -1,0 +1,107 @@
+"""Groups of the Java client with every assignor, and Kafka's own tools on them."""
+
+from __future__ import annotations
+
+import subprocess
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from penstock.testing import Broker
+from tests.compat.test_groups import PROTOCOLS, SETTINGS, Watched, _until
+from tests.peers.apache_kafka import Unavailable, jars, tool_jars
+
+JAVA_SECONDS = 120
+GROUPS = ("Range", "RoundRobin", "Sticky", "CooperativeSticky", "Consumer", "ConsumerRange")
+
+
+@pytest.fixture
+def broker(tmp_path: Path) -> Iterator[Broker]:
+    settings = {**SETTINGS, "offsets.topic.num.partitions": "1"}
+    with Broker(data=str(tmp_path / "data"), settings=settings) as running:
+        yield running
+
+
+def java(libs: Path, *arguments: str) -> str:
+    command = ["java", "-XX:TieredStopAtLevel=1", "-cp", f"{libs}/*", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=JAVA_SECONDS)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    return done.stdout
+
+
+def available(fetch: object) -> Path:
+    try:
+        return fetch()  # type: ignore[operator,no-any-return]
+    except Unavailable as reason:
+        pytest.skip(str(reason))
+
+
+def make_topic(servers: str, name: str, partitions: int) -> None:
+    admin = AdminClient({"bootstrap.servers": servers})
+    admin.create_topics([NewTopic(name, partitions)])[name].result(10)
+
+
+def test_the_java_client_shares_partitions_by_every_assignor_while_members_come_and_go(
+    broker: Broker,
+) -> None:
+    libs = available(jars)
+    make_topic(broker.bootstrap_servers, "java", 6)
+    source = Path(__file__).with_name("GroupCheck.java")
+    said = java(libs, str(source), broker.bootstrap_servers, "java", "1500")
+    assert [line for line in said.splitlines() if line.startswith(GROUPS)] == [
+        f"{name} ok" for name in GROUPS
+    ]
+
+
+def test_kafkas_consumer_performance_test_and_group_command_run(broker: Broker) -> None:
+    libs = available(tool_jars)
+    servers = broker.bootstrap_servers
+    make_topic(servers, "perf", 2)
+    producer = Producer({"bootstrap.servers": servers})
+    for number in range(2000):
+        producer.produce("perf", b"x" * 100, partition=number % 2)
+    producer.flush(10)
+    said = java(
+        libs,
+        "org.apache.kafka.tools.ConsumerPerformance",
+        *("--bootstrap-server", servers, "--topic", "perf", "--num-records", "2000", "--group", "perf"),
+    )
+    assert said.splitlines()[1].split(", ")[4] == "2000"
+    command = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
+    told = java(libs, command, "--bootstrap-server", servers, "--describe", "--group", "perf")
+    rows = [line.split() for line in told.splitlines() if line.startswith("perf")]
+    assert [(row[1], row[2], row[4]) for row in rows] == [("perf", "0", "1000"), ("perf", "1", "1000")]
+
+
+def test_kafkas_dump_tool_reads_every_kind_of_record(broker: Broker, tmp_path: Path) -> None:
+    libs = available(jars)
+    servers = broker.bootstrap_servers
+    make_topic(servers, "dumped", 4)
+    cooperative = {"partition.assignment.strategy": "cooperative-sticky"}
+    members = [Watched(servers, ["dumped"], "dumped", **PROTOCOLS["classic"], **cooperative)]
+    _until("the classic member has everything", lambda: _polled(members) == [4])
+    members.append(Watched(servers, ["dumped"], "dumped", **PROTOCOLS["consumer"]))
+    _until("both have their share", lambda: _polled(members) == [2, 2])
+    members.append(Watched(servers, ["^dum.*"], "dumped", **PROTOCOLS["consumer"]))
+    _until("all have their share", lambda: min(_polled(members)) >= 1)
+    for member in members:
+        member.close()
+    broker.stop()
+    log = tmp_path / "data" / "__consumer_offsets-0" / "00000000000000000000.log"
+    said = java(libs, "kafka.tools.DumpLogSegments", "--offsets-decoder", "--files", str(log))
+    kinds = Counter(
+        line.split('"type":"')[1].split('"')[0] for line in said.splitlines() if '"type":"' in line
+    )
+    assert kinds.keys() == {"2", "3", "4", "5", "6", "7", "8", "16"}
+    assert '"classicMemberMetadata":{"sessionTimeoutMs":6000' in said
+    assert "^dum.*" in next(line for line in said.splitlines() if '"type":"16"' in line)
+
+
+def _polled(members: list[Watched]) -> list[int]:
+    for member in members:
+        member.poll()
+    return [len(member.owned) for member in members]
