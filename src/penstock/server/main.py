@@ -4,6 +4,7 @@ house."""
 from __future__ import annotations
 
 import logging
+import resource
 import signal
 import socket
 import threading
@@ -70,6 +71,7 @@ class RunningBroker:
 
 def run(settings: BrokerSettings, ready: Callable[[str], None]) -> None:
     """Serve until SIGTERM or SIGINT. `ready` is told HOST:PORT once clients may connect."""
+    _allow_many_files()
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
@@ -79,6 +81,13 @@ def run(settings: BrokerSettings, ready: Callable[[str], None]) -> None:
     ready(f"{host}:{port}")
     stop.wait()
     broker.close()
+
+
+def _allow_many_files() -> None:
+    """Each partition has a file open and each connection a socket: take what the system allows."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def _reachable(host: str) -> str:
