@@ -1,4 +1,4 @@
-"""What the load generator sends is what a broker takes: its frames, its batches, its reading of the answers."""
+"""What the load generator sends is what a broker takes: frames, batches, and how answers are read."""
 
 from __future__ import annotations
 
@@ -19,9 +19,7 @@ TOPIC = "bench-smoke"
 
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.LZ4])
 @pytest.mark.parametrize("batch_bytes", [1024, 16 * 1024])
-def test_a_batch_has_about_the_size_that_was_asked_for_and_a_right_crc(
-    batch_bytes: int, codec: Codec
-) -> None:
+def test_a_batch_has_about_the_size_asked_for_and_a_right_crc(batch_bytes: int, codec: Codec) -> None:
     batch = batch_of(100, batch_bytes, codec)
     assert 0.7 * batch_bytes < len(batch.data) <= batch_bytes
     header = read_header(batch.data)

@@ -1,0 +1,160 @@
+"""Frames over a real socket: however the bytes come, the frames come out; memory follows what has arrived."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from penstock.protocol.primitives import MalformedMessage
+from penstock.server.frames import (
+    FIRST_BUFFER_BYTES,
+    INLINE_BYTES,
+    KEPT_BUFFER_BYTES,
+    ConnectionLost,
+    FrameReceiver,
+    send_frame,
+    set_timeouts,
+)
+from penstock.storage.disk import OsDisk
+from penstock.storage.slice import FileSlice
+
+MAX_BYTES = 4 * 1024 * 1024
+Sockets = tuple[socket.socket, socket.socket]
+
+
+@pytest.fixture
+def sockets() -> Iterator[Sockets]:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        set_timeouts(ours, 5000)
+        theirs.settimeout(5)
+        yield ours, theirs
+
+
+def framed(*bodies: bytes) -> bytes:
+    return b"".join(struct.pack(">i", len(body)) + body for body in bodies)
+
+
+def received(receiver: FrameReceiver) -> bytes:
+    frame = receiver.receive()
+    assert frame is not None
+    return bytes(frame)
+
+
+def sending(sock: socket.socket, data: bytes) -> threading.Thread:
+    thread = threading.Thread(target=sock.sendall, args=(data,))
+    thread.start()
+    return thread
+
+
+def test_frames_that_are_sent_together_come_out_one_by_one(sockets: Sockets) -> None:
+    ours, theirs = sockets
+    bodies = [bytes([number]) * (number * 37 % 400) for number in range(100)]
+    sender = sending(theirs, framed(*bodies))
+    receiver = FrameReceiver(ours, MAX_BYTES)
+    assert [received(receiver) for _ in bodies] == bodies
+    sender.join()
+
+
+@pytest.mark.parametrize("first", range(1, 12))
+def test_a_frame_may_be_cut_anywhere(sockets: Sockets, first: int) -> None:
+    ours, theirs = sockets
+    receiver = FrameReceiver(ours, MAX_BYTES)
+    data = framed(b"abc", b"defg")
+    theirs.sendall(data[:first])
+    rest = threading.Timer(0.02, theirs.sendall, (data[first:],))
+    rest.start()
+    assert [received(receiver), received(receiver)] == [b"abc", b"defg"]
+    rest.join()
+
+
+def test_a_large_frame_between_small_ones_is_whole(sockets: Sockets) -> None:
+    ours, theirs = sockets
+    large = bytes(range(256)) * 8192
+    sender = sending(theirs, framed(b"before", large, b"after", large, b""))
+    receiver = FrameReceiver(ours, MAX_BYTES)
+    frames = [received(receiver) for _ in range(5)]
+    assert frames == [b"before", large, b"after", large, b""]
+    sender.join()
+
+
+def test_memory_follows_what_has_arrived_not_what_is_announced(sockets: Sockets) -> None:
+    ours, theirs = sockets
+    receiver = FrameReceiver(ours, MAX_BYTES)
+    theirs.sendall(struct.pack(">i", MAX_BYTES) + bytes(100))
+    theirs.shutdown(socket.SHUT_WR)
+    with pytest.raises(ConnectionLost, match="middle"):
+        receiver.receive()
+    assert len(receiver._buffer) == FIRST_BUFFER_BYTES
+
+
+def test_a_very_large_buffer_is_given_back(sockets: Sockets) -> None:
+    ours, theirs = sockets
+    receiver = FrameReceiver(ours, MAX_BYTES)
+    sender = sending(theirs, framed(bytes(KEPT_BUFFER_BYTES + 1)))
+    assert len(received(receiver)) == KEPT_BUFFER_BYTES + 1
+    sender.join()
+    theirs.sendall(framed(b"small"))
+    assert received(receiver) == b"small"
+    assert len(receiver._buffer) == FIRST_BUFFER_BYTES
+
+
+@pytest.mark.parametrize("size", [-1, MAX_BYTES + 1])
+def test_a_size_out_of_bounds_is_malformed(sockets: Sockets, size: int) -> None:
+    ours, theirs = sockets
+    theirs.sendall(struct.pack(">i", size))
+    with pytest.raises(MalformedMessage):
+        FrameReceiver(ours, MAX_BYTES).receive()
+
+
+def test_an_end_between_frames_is_no_error_and_one_inside_is(sockets: Sockets) -> None:
+    ours, theirs = sockets
+    receiver = FrameReceiver(ours, MAX_BYTES)
+    theirs.sendall(framed(b"last"))
+    theirs.shutdown(socket.SHUT_WR)
+    assert received(receiver) == b"last"
+    assert receiver.receive() is None
+
+
+@pytest.mark.parametrize("cut", [1, 3, 4, 6])
+def test_an_end_inside_a_frame_is_an_error(sockets: Sockets, cut: int) -> None:
+    ours, theirs = sockets
+    theirs.sendall(framed(b"abc")[:cut])
+    theirs.shutdown(socket.SHUT_WR)
+    with pytest.raises(ConnectionLost):
+        FrameReceiver(ours, MAX_BYTES).receive()
+
+
+def test_silence_ends_when_the_timeout_does(sockets: Sockets) -> None:
+    ours, _ = sockets
+    set_timeouts(ours, 20)
+    with pytest.raises(ConnectionLost, match="idle"):
+        FrameReceiver(ours, MAX_BYTES).receive()
+
+
+@pytest.mark.parametrize("size", [1, INLINE_BYTES, INLINE_BYTES + 1, 3_000_000])
+def test_slices_of_files_are_sent_where_they_stand(sockets: Sockets, tmp_path: Path, size: int) -> None:
+    ours, theirs = sockets
+    content = bytes(range(251)) * (size // 251 + 2)
+    file = OsDisk().create(str(tmp_path / "log"))
+    file.append(content)
+    parts = [b"before", FileSlice(file, 7, size), b"after"]
+    sender = threading.Thread(target=send_frame, args=(ours, b"head", parts))
+    sender.start()
+    wanted = b"headbefore" + content[7 : 7 + size] + b"after"
+    assert received(FrameReceiver(theirs, MAX_BYTES)) == wanted
+    sender.join()
+
+
+@pytest.mark.parametrize("size", [INLINE_BYTES, INLINE_BYTES + 1])
+def test_a_log_that_became_shorter_ends_the_connection(sockets: Sockets, tmp_path: Path, size: int) -> None:
+    ours, _ = sockets
+    file = OsDisk().create(str(tmp_path / "log"))
+    file.append(bytes(10))
+    with pytest.raises(ConnectionLost, match="shorter"):
+        send_frame(ours, b"head", [FileSlice(file, 0, size)])
