@@ -31,7 +31,8 @@ class ConnectionLost(Exception):
 
 
 def set_timeouts(sock: socket.socket, timeout_ms: int) -> None:
-    seconds, rest_ms = divmod(timeout_ms, 1000)
+    """A negative time is for ever, which the system writes as zero."""
+    seconds, rest_ms = divmod(max(0, timeout_ms), 1000)
     value = struct.pack("ll", seconds, rest_ms * 1000)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, value)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, value)
