@@ -47,7 +47,8 @@ class LogAgainstList(RuleBasedStateMachine):
 
     def start(self) -> None:
         self.logs = Logs(self.disk, ["/data"], self.clock, random=Random(1))
-        self.logs.open_all(SETTINGS)
+        self.logs.open_directories()
+        self.logs.open_logs(lambda _: SETTINGS)
 
     def running(self) -> bool:
         return hasattr(self, "disk")

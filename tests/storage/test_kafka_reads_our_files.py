@@ -25,7 +25,8 @@ def dumped(tmp_path_factory: pytest.TempPathFactory) -> str:
     """What the tool says of a log with two segments."""
     data = tmp_path_factory.mktemp("data")
     logs = Logs(OsDisk(), [str(data)], StillClock(), random=Random(1))
-    logs.open_all(SMALL)
+    logs.open_directories()
+    logs.open_logs(lambda _: SMALL)
     log = logs.create("orders", 0, bytes(range(16)), SMALL)
     for number in range(BATCHES):
         producer = {"producer_id": 77, "producer_epoch": 1, "base_sequence": 2 * number}

@@ -42,7 +42,8 @@ def start(
     disk: SimDisk, clock: StillClock | None = None, dirs: tuple[str, ...] = DIRS, **options: Any
 ) -> Logs:
     logs = Logs(disk, dirs, clock or StillClock(), random=Random(1), **options)
-    logs.open_all(SMALL)
+    logs.open_directories()
+    logs.open_logs(lambda _: SMALL)
     return logs
 
 

@@ -55,7 +55,7 @@ class Node:
             retention_check_interval_ms=settings.log_retention_check_interval_ms,
             producer_expiration_ms=settings.producer_id_expiration_ms,
         )
-        self._logs.open_all(settings.topic_defaults)
+        self._logs.open_directories()
         self._partitions = Partitions()
         controller = Controller(self._metadata_log(), clock.now_ms)
         topics = ImageTopics(controller, settings.broker_rack)
@@ -78,6 +78,7 @@ class Node:
         )
         controller.watch(SettingsFollower(self.broker, self._logs))
         controller.watch(QuotaFollower(self.broker.quotas))
+        self._logs.open_logs(self._settings_of)
         controller.watch(MetadataFollower(self.broker, self._logs))
         controller.watch(CoordinatorFollower(settings.node_id, self._partitions, groups))
         self._set_strays_aside()
@@ -89,6 +90,10 @@ class Node:
     def close(self) -> None:
         """Everything durable, and marked so that the next start need not check it."""
         self._logs.close()
+
+    def _settings_of(self, topic: str) -> TopicSettings:
+        overrides = self.broker.controller.image.topic_config(topic)
+        return TopicSettings.from_overrides(overrides, self.broker.settings.topic_defaults)
 
     def _set_strays_aside(self) -> None:
         """A topic was deleted and the power failed before its logs were; or the metadata belongs elsewhere.
@@ -102,6 +107,7 @@ class Node:
     def _metadata_log(self) -> Log:
         # A creation of thousands of partitions is one batch, and must stay one: it is decided as one.
         settings = dataclasses.replace(TopicSettings(), max_message_bytes=2**31 - 1)
+        self._logs.open_logs(lambda _: settings, only=METADATA_TOPIC)
         return self._logs.get_or_create(METADATA_TOPIC, 0, METADATA_TOPIC_ID, settings)
 
     def _new_topic_id(self) -> bytes:

@@ -6,6 +6,7 @@
     recovery-point-offset-checkpoint     up to where each log is durable
     replication-offset-checkpoint        the high watermark of each log
     log-start-offset-checkpoint          where each log begins
+    cleaner-offset-checkpoint            up to where each compacted log is compacted
     <topic>-<partition>/                 one log
     <topic>-<partition>.<id>-delete/     a log on its way out
     <topic>-<partition>.<id>-stray/      a log that no topic owned; nobody touches it
@@ -23,6 +24,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from penstock.storage.checkpoints import TopicPartition, read_offsets, write_offsets
+from penstock.storage.cleaned_offsets import CleanedOffsets
 from penstock.storage.disk import Disk, File
 from penstock.storage.errors import Corruption, LogDirFailure
 
@@ -54,6 +56,10 @@ class LogDirectory:
         self.path = path
         # Set once and never cleared: only a restart brings a directory back.
         self.failure: LogDirFailure | None = None
+        self.cleaned = CleanedOffsets(disk, path)
+        # How the last owner left it; known after `inspect`.
+        self.left_clean = False
+        self.left_offsets: dict[TopicPartition, Offsets] = {}
         self._disk = disk
         self._lock: File | None = None
         self._written: dict[TopicPartition, Offsets] | None = None
@@ -100,6 +106,11 @@ class LogDirectory:
             self._disk.remove(marker)
             self._disk.sync_dir(self.path)
         return clean
+
+    def inspect(self) -> None:
+        """Learn how the last owner left the directory; `Corruption` when a checkpoint is damaged."""
+        self.left_clean = self.take_clean_marker()
+        self.left_offsets = self.read_checkpoints()
 
     def mark_clean(self) -> None:
         """Everything in here is flushed and written: the next start may trust it."""

@@ -91,29 +91,48 @@ class Logs:
 
     # Opening
 
-    def open_all(self, settings: TopicSettings) -> dict[TopicPartition, Log]:
-        """Open every log of every directory under `settings`; LogDirFailure when no directory can be used."""
+    def open_directories(self) -> None:
+        """Own every directory, and learn how its last owner left it. No log is opened yet."""
+        self._with_directories(self._enter)
+
+    def open_logs(
+        self, settings_of: Callable[[str], TopicSettings], only: str | None = None
+    ) -> dict[TopicPartition, Log]:
+        """Open every log that is not open, or those of one topic; `settings_of` gives a topic's settings.
+
+        What recovery may do depends on them: a compacted log has gaps that another must not have.
+        """
+        self._with_directories(lambda directory: self._open_directory(directory, settings_of, only))
+        return self.all()
+
+    def _with_directories(self, action: Callable[[LogDirectory], None]) -> None:
+        """Do it in each directory that serves. One where it fails is lost; LogDirFailure when all are."""
         try:
             for directory in self._directories:
-                self._open_or_lose(directory, settings)
+                if directory.failure is None:
+                    self._do_or_lose(directory, action)
             if len(self.failures()) == len(self._directories):
                 raise self.failures()[0]
         except BaseException:
             for directory in self._directories:
                 directory.release()
             raise
-        return self.all()
 
-    def _open_or_lose(self, directory: LogDirectory, settings: TopicSettings) -> None:
+    def _do_or_lose(self, directory: LogDirectory, action: Callable[[LogDirectory], None]) -> None:
         try:
-            directory.acquire()
-            self._join(directory)
-            self._open_directory(directory, settings)
+            action(directory)
         except (BlockingIOError, ForeignDirectory):
             # Another broker's directory is no broken disk: that goes all the way up.
             raise
         except (OSError, StorageError) as error:
             self._lose(directory, directory.fail(error))
+
+    def _enter(self, directory: LogDirectory) -> None:
+        directory.acquire()
+        self._join(directory)
+        directory.inspect()
+        for leftover in directory.leftovers():
+            self._disk.remove_tree(leftover)
 
     def _lose(self, directory: LogDirectory, failure: LogDirFailure) -> None:
         """Remember what was in a directory that cannot be opened, as far as it can be told."""
@@ -139,21 +158,29 @@ class Logs:
                 f"not to node {self._node_id} of {self._cluster_id}"
             )
 
-    def _open_directory(self, directory: LogDirectory, settings: TopicSettings) -> None:
-        clean = directory.take_clean_marker()
-        for leftover in directory.leftovers():
-            self._disk.remove_tree(leftover)
-        offsets = directory.read_checkpoints()
-        opened = {
-            name: self._open(
-                directory, name, settings, clean=clean, offsets=offsets.get(name, Offsets(0, 0, 0))
-            )
+    def _open_directory(
+        self, directory: LogDirectory, settings_of: Callable[[str], TopicSettings], only: str | None
+    ) -> None:
+        known = self.all()
+        wanted = [
+            name
             for name in directory.log_names()
-        }
-        topic_ids = {name: read_topic_id(self._disk, log.path) for name, log in opened.items()}
-        twice = self._logs.keys() & opened.keys()
+            if only in (None, name[0]) and (name not in known or known[name].directory is not directory)
+        ]
+        twice = known.keys() & set(wanted)
         if twice:
             raise Corruption(directory.path, 0, f"logs that another directory has too: {sorted(twice)}")
+        opened = {
+            name: self._open(
+                directory,
+                name,
+                settings_of(name[0]),
+                clean=directory.left_clean,
+                offsets=directory.left_offsets.get(name, Offsets(0, 0, 0)),
+            )
+            for name in wanted
+        }
+        topic_ids = {name: read_topic_id(self._disk, log.path) for name, log in opened.items()}
         with self._lock:
             self._logs.update(opened)
             self._topic_ids.update(topic_ids)
