@@ -5,17 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 from random import Random
 
+import pytest
+
 from penstock.clock import SystemClock
 from penstock.controller.topics import NewTopic
 from penstock.handlers.topic_creation import create_topic
+from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.metadata import Node as Endpoint
 from penstock.server.node import Node
 from penstock.settings import BrokerSettings
 from penstock.storage.disk import OsDisk
 
 
-def node_on(data: Path) -> Node:
-    settings = BrokerSettings.from_texts({"log.dirs": str(data), "listeners": "PLAINTEXT://127.0.0.1:9092"})
+def node_on(*data: Path) -> Node:
+    given = {"log.dirs": ",".join(map(str, data)), "listeners": "PLAINTEXT://127.0.0.1:9092"}
+    settings = BrokerSettings.from_texts(given)
     return Node(settings, OsDisk(), SystemClock(), Random(1), {"PLAINTEXT": Endpoint(1, "127.0.0.1", 9092)})
 
 
@@ -53,3 +57,24 @@ def test_a_topic_with_the_longest_name_can_be_deleted(tmp_path: Path) -> None:
     node.tick()
     assert not list(tmp_path.glob("n*"))
     node.close()
+
+
+def test_a_directory_that_cannot_be_used_is_offline_and_the_others_serve(tmp_path: Path) -> None:
+    both = tmp_path / "one", tmp_path / "two"
+    node = node_on(*both)
+    create_topic(node.broker, NewTopic("t", 4, 1))
+    node.close()
+    lost = {int(path.name[2:]) for path in both[1].glob("t-*")}
+    assert len(lost) == 2
+    (both[1] / "recovery-point-offset-checkpoint").write_text("this is no checkpoint")
+    again = node_on(*both)
+    partitions = again.broker.partitions
+    assert {index for index in range(4) if partitions.is_offline("t", index)} == lost
+    for index in range(4):
+        if index in lost:
+            with pytest.raises(KafkaError) as refused:
+                partitions.get("t", index)
+            assert refused.value.code is ErrorCode.KAFKA_STORAGE_ERROR
+        else:
+            assert partitions.get("t", index).log.log_end_offset == 0
+    again.close()

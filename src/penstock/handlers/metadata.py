@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from penstock.controller.image import Image, TopicState
+from penstock.controller.image import PartitionState, TopicState
+from penstock.controller.metadata_records import NO_LEADER
 from penstock.controller.topics import INTERNAL_TOPICS, NewTopic, check_name
 from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.broker import Broker
@@ -33,6 +34,9 @@ def handle(request: Request, broker: Broker) -> Reply:
         cluster_id=broker.cluster_id,
         controller_id=broker.settings.node_id,
         topics=_topics(request, wanted, broker),
+        cluster_operations=request.operations(broker, ResourceType.CLUSTER)
+        if wanted.include_cluster_operations
+        else metadata.OPERATIONS_NOT_ASKED,
     )
     return Reply([body])
 
@@ -53,7 +57,7 @@ def _selected(request: Request, wanted: MetadataRequest, broker: Broker) -> list
     image = broker.controller.image
     if wanted.topics is None:
         return [
-            _describe(topic)
+            _describe(broker, topic)
             for topic in image.topics.values()
             if request.may(broker, Operation.DESCRIBE, ResourceType.TOPIC, topic.name)
         ]
@@ -66,7 +70,7 @@ def _topic(request: Request, wanted: TopicWanted, allow_auto_creation: bool, bro
         found = image.topic("", wanted.topic_id)
         if found is None or not request.may(broker, Operation.DESCRIBE, ResourceType.TOPIC, found.name):
             return TopicInfo(ErrorCode.UNKNOWN_TOPIC_ID, None, wanted.topic_id, False, ())
-        return _describe(found)
+        return _describe(broker, found)
     name = wanted.name
     if not request.may(broker, Operation.DESCRIBE, ResourceType.TOPIC, name):
         return _failed(name, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
@@ -74,7 +78,7 @@ def _topic(request: Request, wanted: TopicWanted, allow_auto_creation: bool, bro
         error = _create(request, name, allow_auto_creation, broker)
         if error is not ErrorCode.NONE:
             return _failed(name, error)
-    return _described(broker.controller.image, name)
+    return _described(broker, name)
 
 
 def _create(request: Request, name: str, allowed: bool, broker: Broker) -> ErrorCode:
@@ -91,17 +95,32 @@ def _create(request: Request, name: str, allowed: bool, broker: Broker) -> Error
     return ErrorCode.NONE
 
 
-def _described(image: Image, name: str) -> TopicInfo:
-    topic = image.topics.get(name)
-    return _failed(name, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION) if topic is None else _describe(topic)
+def _described(broker: Broker, name: str) -> TopicInfo:
+    topic = broker.controller.image.topics.get(name)
+    return _failed(name, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION) if topic is None else _describe(broker, topic)
 
 
-def _describe(topic: TopicState) -> TopicInfo:
+def _describe(broker: Broker, topic: TopicState) -> TopicInfo:
     partitions = [
-        PartitionInfo(ErrorCode.NONE, index, state.leader, state.leader_epoch, state.replicas, state.isr)
+        _offline(index, state)
+        if broker.partitions.is_offline(topic.name, index)
+        else PartitionInfo(ErrorCode.NONE, index, state.leader, state.leader_epoch, state.replicas, state.isr)
         for index, state in enumerate(topic.partitions)
     ]
     return TopicInfo(ErrorCode.NONE, topic.name, topic.topic_id, topic.name in INTERNAL_TOPICS, partitions)
+
+
+def _offline(index: int, state: PartitionState) -> PartitionInfo:
+    """The disk of the only replica has failed: there is no leader to go to."""
+    return PartitionInfo(
+        ErrorCode.LEADER_NOT_AVAILABLE,
+        index,
+        NO_LEADER,
+        state.leader_epoch,
+        state.replicas,
+        state.isr,
+        state.replicas,
+    )
 
 
 def _failed(name: str, error: ErrorCode) -> TopicInfo:

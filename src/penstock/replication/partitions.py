@@ -15,16 +15,33 @@ class Partitions:
 
     def __init__(self) -> None:
         self._partitions: dict[tuple[str, int], Partition] = {}
+        self._unopened: set[tuple[str, int]] = set()
         self._lock = Lock()
 
     def add(self, partition: Partition) -> None:
         with self._lock:
             self._partitions[partition.topic, partition.index] = partition
 
+    def add_unopened(self, topic: str, index: int) -> None:
+        """A partition that belongs here, but whose log directory cannot be used."""
+        with self._lock:
+            self._unopened.add((topic, index))
+
+    def is_offline(self, topic: str, index: int) -> bool:
+        """Whether the partition belongs here and cannot be served, from the start on or since its disk
+        failed."""
+        partition = self._partitions.get((topic, index))
+        return (
+            (topic, index) in self._unopened
+            if partition is None
+            else partition.log.directory.failure is not None
+        )
+
     def remove(self, topic: str, index: int) -> Partition | None:
         """Take the partition out; requests that wait for it are woken to learn that it is gone."""
         with self._lock:
             partition = self._partitions.pop((topic, index), None)
+            self._unopened.discard((topic, index))
         if partition is not None:
             partition.mark_deleted()
         return partition
@@ -35,6 +52,10 @@ class Partitions:
     def get(self, topic: str, index: int) -> Partition:
         partition = self._partitions.get((topic, index))
         if partition is None:
+            if (topic, index) in self._unopened:
+                raise KafkaError(
+                    ErrorCode.KAFKA_STORAGE_ERROR, f"The log directory of {topic}-{index} is offline."
+                )
             raise KafkaError(
                 ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"This server does not host {topic}-{index}."
             )

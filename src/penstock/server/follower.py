@@ -9,6 +9,7 @@ from penstock.controller.image import Image, TopicState
 from penstock.handlers.broker import Broker
 from penstock.replication.partition import Partition
 from penstock.settings import TopicSettings
+from penstock.storage.errors import StorageError
 from penstock.storage.logs import Logs
 
 _log = logging.getLogger(__name__)
@@ -44,7 +45,12 @@ class MetadataFollower:
         for index, state in enumerate(topic.partitions):
             if self._node_id not in state.replicas or self._partitions.find(topic.name, index) is not None:
                 continue
-            log = self._logs.get_or_create(topic.name, index, topic.topic_id, settings)
+            try:
+                log = self._logs.get_or_create(topic.name, index, topic.topic_id, settings)
+            except StorageError as error:
+                _log.error("%s-%d cannot be served: %s", topic.name, index, error)
+                self._partitions.add_unopened(topic.name, index)
+                continue
             self._partitions.add(Partition(topic.name, topic.topic_id, index, log, state.leader_epoch))
 
     def _renew(self, topic: TopicState, settings: TopicSettings) -> None:
