@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from penstock.controller.image import Image, PartitionState, TopicState
+from penstock.controller.metadata_records import NO_LEADER
 from penstock.controller.topics import INTERNAL_TOPICS, check_name
 from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.broker import Broker
@@ -81,7 +82,10 @@ class _Page:
         start = self._start(name)
         shown = state.partitions[start : start + self._remaining]
         self._remaining -= len(shown)
-        partitions = [_partition(start + index, partition) for index, partition in enumerate(shown)]
+        partitions = [
+            _partition(index, partition, offline=self._broker.partitions.is_offline(name, index))
+            for index, partition in enumerate(shown, start)
+        ]
         return _topic(name, state, partitions, operations=operations)
 
     def _start(self, name: str) -> int:
@@ -124,15 +128,15 @@ def _topic(
     return described if operations is None else {**described, "topic_authorized_operations": operations}
 
 
-def _partition(index: int, state: PartitionState) -> dict[str, Any]:
+def _partition(index: int, state: PartitionState, *, offline: bool) -> dict[str, Any]:
     return {
-        "error_code": ErrorCode.NONE,
+        "error_code": ErrorCode.LEADER_NOT_AVAILABLE if offline else ErrorCode.NONE,
         "partition_index": index,
-        "leader_id": state.leader,
+        "leader_id": NO_LEADER if offline else state.leader,
         "leader_epoch": state.leader_epoch,
         "replica_nodes": state.replicas,
         "isr_nodes": state.isr,
         "eligible_leader_replicas": (),
         "last_known_elr": (),
-        "offline_replicas": (),
+        "offline_replicas": state.replicas if offline else (),
     }
