@@ -25,6 +25,7 @@ class MetadataRequest(NamedTuple):
     topics: list[TopicWanted] | None
     allow_auto_creation: bool
     include_topic_operations: bool
+    include_cluster_operations: bool = False
 
 
 class Node(NamedTuple):
@@ -61,10 +62,10 @@ def read_request(reader: Reader, version: int) -> MetadataRequest:
     if count > 0 or (count == 0 and version >= 1):  # v0 says "all" with an empty list
         topics = [_read_topic(reader, version) for _ in range(count)]
     allow_auto_creation = reader.boolean() if version >= 4 else True
-    if 8 <= version <= 10:
-        reader.boolean()  # operations on the cluster, which DescribeCluster took over
+    # Operations on the cluster were told here until DescribeCluster took over.
+    include_cluster_operations = reader.boolean() if 8 <= version <= 10 else False
     include_topic_operations = reader.boolean() if version >= 8 else False
-    return MetadataRequest(topics, allow_auto_creation, include_topic_operations)
+    return MetadataRequest(topics, allow_auto_creation, include_topic_operations, include_cluster_operations)
 
 
 def _read_topic(reader: Reader, version: int) -> TopicWanted:
@@ -81,6 +82,7 @@ def encode_response(
     cluster_id: str,
     controller_id: int,
     topics: Sequence[TopicInfo],
+    cluster_operations: int = OPERATIONS_NOT_ASKED,
     throttle_ms: int = 0,
 ) -> bytes:
     writer = Writer(flexible=version >= 9)
@@ -95,7 +97,7 @@ def encode_response(
     for topic in topics:
         _write_topic(writer, version, topic)
     if 8 <= version <= 10:
-        writer.int32(OPERATIONS_NOT_ASKED)
+        writer.int32(cluster_operations)
     if version >= 13:
         writer.int16(ErrorCode.NONE)
     writer.tags()
