@@ -18,6 +18,7 @@ class MemoryLog:
         self.commits_at_once = commits_at_once
         self.refusal: KafkaError | None = None
         self.appends = 0
+        self.size_bytes = 0
         self._end = 0
         self._committed = 0
         self._listener: Callable[[], None] = lambda: None
@@ -26,6 +27,7 @@ class MemoryLog:
         if self.refusal is not None:
             raise self.refusal
         self.appends += 1
+        self.size_bytes += len(batch)
         base = self._end
         header = read_header(batch)
         producer_id = header.producer_id if header.is_transactional else NO_PRODUCER_ID

@@ -57,6 +57,16 @@ def test_a_timer_that_is_always_renewed_does_not_fill_the_memory() -> None:
     assert _due(timers, 99_999 + 45.0) == ["expired"]
 
 
+def test_all_deadlines_are_postponed_together_and_cancelled_timers_stay_cancelled() -> None:
+    timers: Timers[str] = Timers()
+    for deadline, name in [(1.0, "a"), (2.0, "b"), (3.0, "c")]:
+        timers.schedule(0, name, deadline, name)
+    timers.cancel(0, "b")
+    timers.postpone(10.0)
+    assert _due(timers, 10.9) == []
+    assert _due(timers, 13.0) == ["a", "c"]
+
+
 def test_whoever_drives_the_timers_is_woken_when_a_deadline_comes_closer() -> None:
     woken = []
     timers: Timers[str] = Timers()

@@ -299,3 +299,12 @@ def test_deleting_a_group_takes_back_what_open_transactions_committed(stage: Sta
     stage.groups.delete_group(GROUP).result()
     _end(stage, commit=True)
     assert stage.committed() is None
+
+
+def test_the_internal_topic_is_written_in_the_codec_of_its_setting() -> None:
+    plain, packed = Stage(), Stage(GroupSettings(offsets_topic_codec=4))
+    for stage in (plain, packed):
+        assert stage.commit(7, metadata="x" * 4000) is ErrorCode.NONE
+        stage.reload()
+        assert stage.committed() == 7
+    assert packed.log.size_bytes < plain.log.size_bytes / 10

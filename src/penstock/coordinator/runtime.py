@@ -21,6 +21,7 @@ from penstock.coordinator.shard_log import Entry, Marker, ShardLog
 from penstock.coordinator.timers import Timers
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.records.batch import NO_PRODUCER_ID
+from penstock.records.codecs import Codec
 from penstock.records.record import encode_batch
 
 _log = logging.getLogger(__name__)
@@ -53,8 +54,11 @@ class _Shard(Generic[S]):
 class Runtime(Generic[S]):
     """All shards of this broker. Whoever asks for a shard that is not here is told where to look instead."""
 
-    def __init__(self, topic: str, clock: Clock, new_state: Callable[[Context], S]) -> None:
+    def __init__(
+        self, topic: str, clock: Clock, new_state: Callable[[Context], S], codec: Codec = Codec.NONE
+    ) -> None:
         self._topic = topic
+        self._codec = codec
         self._clock = clock
         self._new_state = new_state
         self._timers: Timers[Operation] = Timers()
@@ -205,6 +209,11 @@ class Runtime(Generic[S]):
         """When `advance` has something to do, on the monotonic clock."""
         return self._timers.next_deadline()
 
+    def postpone(self, seconds: float) -> None:
+        """The whole process was paused for so long: members could not be heard, and are not to blame."""
+        _log.warning("%s: all timers are postponed by %.1f s, the process was paused", self._topic, seconds)
+        self._timers.postpone(seconds)
+
     def advance(self, now: float) -> None:
         """Run every timer that has run out."""
         while (due := self._timers.pop_due(now)) is not None:
@@ -246,12 +255,12 @@ class Runtime(Generic[S]):
         if decision.after is not None:
             decision.after()
 
-    @staticmethod
-    def _write(shard: _Shard[S], decision: Decision) -> None:
+    def _write(self, shard: _Shard[S], decision: Decision) -> None:
         producer = decision.producer
         producer_id = NO_PRODUCER_ID if producer is None else producer.producer_id
         batch = encode_batch(
             decision.records,
+            codec=self._codec,
             producer_id=producer_id,
             producer_epoch=-1 if producer is None else producer.producer_epoch,
             transactional=producer is not None,

@@ -58,6 +58,13 @@ class Timers(Generic[Task]):
             for place in [place for place in self._live if place[0] == owner]:
                 del self._live[place]
 
+    def postpone(self, seconds: float) -> None:
+        """Move every deadline: for a time during which nobody could be heard."""
+        with self._lock:
+            live = [entry for entry in self._heap if self._is_live(entry)]
+            self._heap = [(deadline + seconds, *rest) for deadline, *rest in live]  # type: ignore[misc]
+            heapq.heapify(self._heap)
+
     def is_scheduled(self, owner: int, key: Hashable) -> bool:
         return (owner, key) in self._live
 

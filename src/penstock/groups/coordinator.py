@@ -35,6 +35,7 @@ from penstock.groups.settings import GroupSettings
 from penstock.groups.shard import GroupShard
 from penstock.groups.topics import Topics
 from penstock.protocol.errors import ErrorCode, KafkaError
+from penstock.records.codecs import Codec
 
 OFFSETS_TOPIC: Final = "__consumer_offsets"
 
@@ -55,7 +56,9 @@ class GroupCoordinator:
         def new_state(context: Context) -> GroupShard:
             return GroupShard(context, settings, topics, new_id)
 
-        self.runtime: Runtime[GroupShard] = Runtime(OFFSETS_TOPIC, clock, new_state)
+        self.runtime: Runtime[GroupShard] = Runtime(
+            OFFSETS_TOPIC, clock, new_state, Codec(settings.offsets_topic_codec)
+        )
 
     # The classic protocol
 

@@ -33,6 +33,7 @@ class GroupSettings:
     offsets_retention_ms: int = 7 * 24 * 3600 * 1000
     offsets_retention_check_interval_ms: int = 600_000
     consumer_protocol_offered: bool = True
+    offsets_topic_codec: int = 0
 
     @staticmethod
     def of(broker: BrokerSettings) -> GroupSettings:
@@ -54,6 +55,7 @@ class GroupSettings:
             broker.offsets_retention_minutes * 60_000,
             broker.offsets_retention_check_interval_ms,
             "consumer" in broker.group_coordinator_rebalance_protocols,
+            broker.offsets_topic_compression_codec,
         )
 
     @property

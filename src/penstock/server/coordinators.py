@@ -19,6 +19,7 @@ from penstock.server.shard_log import PartitionShardLog
 
 GROUP_RESOURCE: Final = 32
 _NO_DEADLINE_SECONDS: Final = 60.0
+_PAUSE_SECONDS: Final = 1.0
 
 _log = logging.getLogger(__name__)
 
@@ -118,10 +119,16 @@ class CoordinatorDriver:
             self._earlier.clear()
             deadline = self._runtime.next_deadline()
             now = self._clock.monotonic()
-            if deadline is None or deadline > now:
-                self._earlier.wait(_NO_DEADLINE_SECONDS if deadline is None else deadline - now)
-            else:
+            if deadline is not None and deadline <= now:
                 self._runtime.advance(now)
+                continue
+            seconds = _NO_DEADLINE_SECONDS if deadline is None else deadline - now
+            self._earlier.wait(seconds)
+            overslept = self._clock.monotonic() - now - seconds
+            if overslept > _PAUSE_SECONDS:
+                # Nobody sleeps a second too long on a machine that runs: the process was stopped, or starved.
+                # Heartbeats that came meanwhile wait in the sockets and are to be heard first.
+                self._runtime.postpone(overslept)
 
     def _run_loads(self) -> None:
         while not self._stopped:
