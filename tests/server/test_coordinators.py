@@ -19,7 +19,7 @@ DEADLINE_SECONDS = 10.0
 
 
 class _JumpingClock:
-    """The machine's clock, which somebody may set forward: to a process that was stopped it looks like that."""
+    """The machine's clock, which somebody may set forward: so it looks to a process that was stopped."""
 
     def __init__(self) -> None:
         self.ahead = 0.0
@@ -97,11 +97,9 @@ def test_a_pause_of_the_process_postpones_all_timers_by_its_length(
     assert before is not None
     time.sleep(0.05)  # the driver is asleep by now
     clock.ahead = 5.0
-    _until(lambda: (runtime.next_deadline() or 0) > before + 4)
+    _until(lambda: (runtime.next_deadline() or 0) > before + 5)
     assert _ran(runtime) == []
-    clock.ahead = 10.0
-    runtime.submit(0, lambda state: state.schedule("other", 1))
-    _until(lambda: "other" in _ran(runtime))
+    _until(lambda: _ran(runtime) == ["session"])
 
 
 def test_a_shard_with_a_past_is_loaded_in_the_background(runtime: Runtime[_Ticks]) -> None:

@@ -20,6 +20,7 @@ from penstock.server.shard_log import PartitionShardLog
 GROUP_RESOURCE: Final = 32
 _NO_DEADLINE_SECONDS: Final = 60.0
 _PAUSE_SECONDS: Final = 1.0
+_TIME_TO_HEAR_SECONDS: Final = 1.0
 
 _log = logging.getLogger(__name__)
 
@@ -128,7 +129,7 @@ class CoordinatorDriver:
             if overslept > _PAUSE_SECONDS:
                 # Nobody sleeps a second too long on a machine that runs: the process was stopped, or starved.
                 # Heartbeats that came meanwhile wait in the sockets and are to be heard first.
-                self._runtime.postpone(overslept)
+                self._runtime.postpone(overslept + _TIME_TO_HEAR_SECONDS)
 
     def _run_loads(self) -> None:
         while not self._stopped:
