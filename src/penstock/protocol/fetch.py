@@ -7,6 +7,7 @@ records go.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 from typing import Final, NamedTuple, Protocol, TypeVar
 
@@ -18,6 +19,12 @@ READ_UNCOMMITTED: Final = 0
 READ_COMMITTED: Final = 1
 CONSUMER: Final = -1  # the replica id of whoever is not a broker
 UNKNOWN_OFFSET: Final = -1
+_NO_SESSION: Final = (0, -1)
+_HEAD: Final = struct.Struct(">iiib")  # max wait, min bytes, max bytes, isolation
+_HEAD_FROM_V7: Final = struct.Struct(">iiibii")  # and the session's id and epoch
+_PARTITION_FROM_V12: Final = struct.Struct(">iiqiqi")
+_ANSWER: Final = struct.Struct(">ihqq")  # partition, error, high watermark, last stable offset
+_ANSWER_FROM_V5: Final = struct.Struct(">ihqqq")  # and log start offset
 
 
 class Sized(Protocol):
@@ -94,9 +101,8 @@ class TopicAnswer(NamedTuple):
 
 def read_request(reader: Reader, version: int) -> FetchRequest:
     replica_id = reader.int32() if version <= 14 else CONSUMER
-    max_wait_ms, min_bytes, max_bytes = reader.int32(), reader.int32(), reader.int32()
-    isolation = reader.int8()
-    session_id, session_epoch = (reader.int32(), reader.int32()) if version >= 7 else (0, -1)
+    head = reader.unpack(_HEAD_FROM_V7) if version >= 7 else (*reader.unpack(_HEAD), *_NO_SESSION)
+    max_wait_ms, min_bytes, max_bytes, isolation, session_id, session_epoch = head
     topics = [_read_topic(reader, version) for _ in range(reader.array(4))]
     forgotten = [_read_forgotten(reader, version) for _ in range(reader.array(4))] if version >= 7 else []
     rack_id = reader.string() if version >= 11 else ""
@@ -123,16 +129,18 @@ def _read_topic(reader: Reader, version: int) -> FetchTopic:
 
 
 def _read_partition(reader: Reader, version: int) -> FetchPartition:
-    partition = FetchPartition(
+    if version >= 12:
+        partition = FetchPartition._make(reader.unpack(_PARTITION_FROM_V12))
+        reader.tags()
+        return partition
+    return FetchPartition(
         partition=reader.int32(),
         current_leader_epoch=reader.int32() if version >= 9 else -1,
         fetch_offset=reader.int64(),
-        last_fetched_epoch=reader.int32() if version >= 12 else -1,
+        last_fetched_epoch=-1,
         log_start_offset=reader.int64() if version >= 5 else -1,
         max_bytes=reader.int32(),
     )
-    reader.tags()
-    return partition
 
 
 def _read_forgotten(reader: Reader, version: int) -> ForgottenTopic:
@@ -178,12 +186,10 @@ def encode_response(
 
 
 def _write_partition(writer: Writer, version: int, answer: PartitionAnswer) -> None:
-    writer.int32(answer.partition)
-    writer.int16(answer.error)
-    writer.int64(answer.high_watermark)
-    writer.int64(answer.last_stable_offset)
     if version >= 5:
-        writer.int64(answer.log_start_offset)
+        writer.pack(_ANSWER_FROM_V5, *answer[:5])
+    else:
+        writer.pack(_ANSWER, *answer[:4])
     if answer.aborted is None:
         writer.length(-1)
     else:

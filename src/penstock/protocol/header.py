@@ -5,10 +5,11 @@ from __future__ import annotations
 import struct
 from typing import Final, NamedTuple
 
-from penstock.protocol.apis import Api, is_flexible
+from penstock.protocol.apis import FIRST_FLEXIBLE, Api, is_flexible
 from penstock.protocol.primitives import NO_TAGS, MalformedMessage, Reader
 
-_FIXED: Final = struct.Struct(">hhi")
+_FIXED: Final = struct.Struct(">hhih")  # key, version, correlation id, length of the client id
+_NULL: Final = -1
 
 
 class RequestHeader(NamedTuple):
@@ -28,13 +29,14 @@ def read_request_header(frame: memoryview) -> tuple[RequestHeader, Reader]:
     """
     if len(frame) < _FIXED.size:
         raise MalformedMessage(f"a request of {len(frame)} bytes")
-    api_key, version, correlation_id = _FIXED.unpack_from(frame)
+    api_key, version, correlation_id, client_bytes = _FIXED.unpack_from(frame)
     reader = Reader(frame, _FIXED.size)
-    header = RequestHeader(api_key, version, correlation_id, reader.nullable_string())
-    try:
-        reader.flexible = is_flexible(Api(api_key), version)
-    except ValueError:
+    client_id = None if client_bytes == _NULL else reader.text(client_bytes)
+    header = RequestHeader(api_key, version, correlation_id, client_id)
+    first_flexible = FIRST_FLEXIBLE.get(api_key)
+    if first_flexible is None:
         return header, reader
+    reader.flexible = version >= first_flexible
     # An ApiVersions of a later version than ours may carry a header that we cannot read; its body is not
     # needed to refuse it.
     if api_key != Api.API_VERSIONS or version <= 4:

@@ -9,7 +9,9 @@ Who reads a message by hand uses these two classes; the long tail of messages go
 from __future__ import annotations
 
 import struct
-from typing import Final
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Final
 
 _INT8: Final = struct.Struct(">b")
 _INT16: Final = struct.Struct(">h")
@@ -21,6 +23,7 @@ NO_TAGS: Final = b"\x00"
 ZERO_UUID: Final = bytes(16)
 MAX_ITEMS: Final = 250_000
 """Items of all arrays of one message together. An item may take one byte to send and hundreds to hold."""
+_NO_FIELDS: Final[Mapping[int, memoryview]] = MappingProxyType({})
 
 
 class MalformedMessage(Exception):
@@ -50,20 +53,32 @@ class Reader:
         self.position = start + size
         return start
 
+    def unpack(self, layout: struct.Struct) -> tuple[Any, ...]:
+        """Fixed fields that stand beside each other, all at once: the hot messages are read so."""
+        start = self.position
+        try:
+            values = layout.unpack_from(self.buffer, start)
+        except struct.error:
+            raise MalformedMessage(
+                f"{layout.size} bytes wanted at {start}, {self.end - start} remain"
+            ) from None
+        self.position = start + layout.size
+        return values
+
     def int8(self) -> int:
-        return int(_INT8.unpack_from(self.buffer, self._take(1))[0])
+        return int(self.unpack(_INT8)[0])
 
     def int16(self) -> int:
-        return int(_INT16.unpack_from(self.buffer, self._take(2))[0])
+        return int(self.unpack(_INT16)[0])
 
     def int32(self) -> int:
-        return int(_INT32.unpack_from(self.buffer, self._take(4))[0])
+        return int(self.unpack(_INT32)[0])
 
     def int64(self) -> int:
-        return int(_INT64.unpack_from(self.buffer, self._take(8))[0])
+        return int(self.unpack(_INT64)[0])
 
     def float64(self) -> float:
-        return float(_FLOAT64.unpack_from(self.buffer, self._take(8))[0])
+        return float(self.unpack(_FLOAT64)[0])
 
     def boolean(self) -> bool:
         return self.buffer[self._take(1)] != 0
@@ -73,6 +88,10 @@ class Reader:
         return bytes(self.buffer[start : start + 16])
 
     def unsigned_varint(self) -> int:
+        start = self.position
+        if start < self.end and (only := self.buffer[start]) < 0x80:  # one byte is nearly always enough
+            self.position = start + 1
+            return only
         value = shift = 0
         while True:
             byte = self.buffer[self._take(1)]
@@ -87,12 +106,14 @@ class Reader:
         """The length before a string, bytes or an array; -1 stands for null in both forms."""
         if self.flexible:
             return self.unsigned_varint() - 1
-        return int(fixed.unpack_from(self.buffer, self._take(fixed.size))[0])
+        return int(self.unpack(fixed)[0])
 
     def nullable_string(self) -> str | None:
         size = self._length(_INT16)
-        if size == -1:
-            return None
+        return None if size == -1 else self.text(size)
+
+    def text(self, size: int) -> str:
+        """A string of `size` bytes, whose length was read before."""
         start = self._take(size)
         try:
             return str(self.buffer[start : start + size], "utf-8")
@@ -132,15 +153,13 @@ class Reader:
     def int32_array(self) -> list[int]:
         return [self.int32() for _ in range(self.array(4))]
 
-    def tags(self) -> dict[int, memoryview]:
+    def tags(self) -> Mapping[int, memoryview]:
         """The tagged fields that end a flexible structure; nothing in the fixed form."""
-        found: dict[int, memoryview] = {}
-        if not self.flexible:
-            return found
-        count = self.unsigned_varint()
+        count = self.unsigned_varint() if self.flexible else 0
         if not count:
-            return found
+            return _NO_FIELDS
         self._count(count)
+        found: dict[int, memoryview] = {}
         for _ in range(count):
             tag = self.unsigned_varint()
             size = self.unsigned_varint()
@@ -157,6 +176,10 @@ class Writer:
     def __init__(self, *, flexible: bool = False) -> None:
         self.data = bytearray()
         self.flexible = flexible
+
+    def pack(self, layout: struct.Struct, *values: int) -> None:
+        """Fixed fields that stand beside each other, all at once."""
+        self.data += layout.pack(*values)
 
     def int8(self, value: int) -> None:
         self.data += _INT8.pack(value)

@@ -3,6 +3,7 @@ hand."""
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
@@ -11,6 +12,9 @@ from penstock.protocol.primitives import ZERO_UUID, Reader, Writer
 
 TOPIC_IDS_FROM: Final = 13
 UNKNOWN_OFFSET: Final = -1
+_ACKS_AND_TIMEOUT: Final = struct.Struct(">hi")
+_RESULT: Final = struct.Struct(">ihqq")  # partition, error, base offset, log append time
+_RESULT_FROM_V5: Final = struct.Struct(">ihqqq")  # and log start offset
 
 
 class PartitionData(NamedTuple):
@@ -56,8 +60,7 @@ class TopicResult(NamedTuple):
 
 def read_request(reader: Reader, version: int) -> ProduceRequest:
     transactional_id = reader.nullable_string()
-    acks = reader.int16()
-    timeout_ms = reader.int32()
+    acks, timeout_ms = reader.unpack(_ACKS_AND_TIMEOUT)
     topics = []
     for _ in range(reader.array(4)):
         name, topic_id = ("", reader.uuid()) if version >= TOPIC_IDS_FROM else (reader.string(), ZERO_UUID)
@@ -88,12 +91,10 @@ def encode_response(version: int, topics: Sequence[TopicResult], throttle_ms: in
 
 
 def _write_partition(writer: Writer, version: int, result: PartitionResult) -> None:
-    writer.int32(result.partition)
-    writer.int16(result.error)
-    writer.int64(result.base_offset)
-    writer.int64(result.log_append_time_ms)
     if version >= 5:
-        writer.int64(result.log_start_offset)
+        writer.pack(_RESULT_FROM_V5, *result[:5])
+    else:
+        writer.pack(_RESULT, *result[:4])
     if version >= 8:
         writer.array(len(result.record_errors))
         for index, told in result.record_errors:

@@ -6,14 +6,14 @@ The socket shell and the simulator both drive this.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from penstock.handlers.authorize import ANONYMOUS, Principal
 from penstock.handlers.broker import Broker
 from penstock.handlers.reply import Outcome
 from penstock.handlers.request import Request
 from penstock.handlers.table import HANDLERS
-from penstock.handlers.throttling import handle_timed
+from penstock.handlers.throttling import Handle, handle_timed
 from penstock.protocol.apis import Api
 from penstock.protocol.header import RequestHeader, read_request_header, response_header
 from penstock.protocol.primitives import MalformedMessage
@@ -24,6 +24,20 @@ class Exchange(NamedTuple):
 
     header: bytes
     outcome: Outcome
+
+
+class _Route(NamedTuple):
+    """Who serves an API, and in which versions: `HANDLERS` by the key as it stands in a request."""
+
+    api: Api
+    handle: Handle
+    oldest: int
+    newest: int
+
+
+_ROUTES: Final = {
+    int(api): _Route(api, handler.handle, *handler.VERSIONS) for api, handler in HANDLERS.items()
+}
 
 
 class Session:
@@ -38,9 +52,9 @@ class Session:
     def handle(self, frame: memoryview) -> Exchange:
         """Serve one request. `MalformedMessage` means that this connection, and no other, must be closed."""
         header, reader = read_request_header(frame)
-        api = _served(header)
+        route = _served(header)
         request = Request(
-            api,
+            route.api,
             header.version,
             header.client_id or "",
             self._principal,
@@ -48,21 +62,20 @@ class Session:
             self._listener,
             reader,
         )
-        handle = HANDLERS[api].handle
+        handle = route.handle
         if self._broker.quotas.limits_requests:
             outcome = handle_timed(handle, request, self._broker)
         else:
             outcome = handle(request, self._broker)
-        return Exchange(response_header(api, header.version, header.correlation_id), outcome)
+        return Exchange(response_header(route.api, header.version, header.correlation_id), outcome)
 
 
-def _served(header: RequestHeader) -> Api:
-    """The API, if it is served in this version. ApiVersions alone answers a version that it does not know."""
-    try:
-        api = Api(header.api_key)
-        low, high = HANDLERS[api].VERSIONS
-    except (ValueError, KeyError):
-        raise MalformedMessage(f"API key {header.api_key} is not served") from None
-    if api is not Api.API_VERSIONS and not low <= header.version <= high:
-        raise MalformedMessage(f"{api.name} v{header.version} is not served, only v{low}-v{high}")
-    return api
+def _served(header: RequestHeader) -> _Route:
+    """Who serves it in this version. ApiVersions alone answers a version that it does not know."""
+    route = _ROUTES.get(header.api_key)
+    if route is None:
+        raise MalformedMessage(f"API key {header.api_key} is not served")
+    api, _, oldest, newest = route
+    if not oldest <= header.version <= newest and api is not Api.API_VERSIONS:
+        raise MalformedMessage(f"{api.name} v{header.version} is not served, only v{oldest}-v{newest}")
+    return route
