@@ -13,7 +13,16 @@ NAMES_THAT_SAY_NOTHING = {"utils", "util", "helpers", "helper", "common", "base"
 LONGEST_FILE = 600
 LONGEST_FUNCTION = 80
 
-DECISION_PACKAGES = ("records", "quotas", "storage", "replication", "coordinator", "controller", "groups", "handlers")
+DECISION_PACKAGES = (
+    "records",
+    "quotas",
+    "storage",
+    "replication",
+    "coordinator",
+    "controller",
+    "groups",
+    "handlers",
+)
 """Here nothing reads a clock, draws a number or opens a file: the simulator owns all three. A `Random` may be
 handed in and drawn from; making one without a seed is chance again."""
 
