@@ -25,7 +25,7 @@ from penstock.protocol.produce import (
     encode_response,
     read_request,
 )
-from penstock.records.batch import CorruptBatch, read_header
+from penstock.records.batch import CorruptBatch
 from penstock.storage.contents import InvalidRecords
 from penstock.storage.errors import StorageError
 
@@ -75,7 +75,9 @@ def _append_topic(request: Request, broker: Broker, topic: TopicData) -> TopicRe
 def _append(broker: Broker, topic: str, data: PartitionData) -> PartitionResult:
     try:
         partition = broker.partitions.get(topic, data.partition)
-        appended = partition.append(_one_batch(data.records))
+        if not data.records:
+            raise KafkaError(ErrorCode.INVALID_RECORD, "The request holds no record batch for the partition.")
+        appended = partition.append(data.records)
     except InvalidRecords as error:
         return PartitionResult(
             data.partition, error.code, message=error.message, record_errors=error.record_errors
@@ -96,24 +98,6 @@ def _append(broker: Broker, topic: str, data: PartitionData) -> PartitionResult:
         appended.log_append_time_ms,
         appended.log_start_offset,
     )
-
-
-def _one_batch(records: memoryview | None) -> memoryview:
-    """A produce request holds exactly one batch of format 2 for a partition."""
-    if records is None or not len(records):
-        raise KafkaError(ErrorCode.INVALID_RECORD, "The request holds no record batch for the partition.")
-    header = read_header(records)
-    if header.size_bytes != len(records):
-        raise KafkaError(
-            ErrorCode.INVALID_RECORD,
-            f"Exactly one record batch per partition is allowed; the first has {header.size_bytes} of "
-            f"{len(records)} bytes.",
-        )
-    if header.is_control:
-        raise KafkaError(ErrorCode.INVALID_RECORD, "Clients are not allowed to write control records.")
-    if header.is_transactional:
-        raise KafkaError(ErrorCode.INVALID_TXN_STATE, "Transactions are not served by this broker yet.")
-    return records
 
 
 def _refused(topic: TopicData, error: KafkaError) -> TopicResult:

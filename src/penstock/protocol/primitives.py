@@ -136,7 +136,7 @@ class Reader:
     def nullable_array(self, item_bytes: int = 1) -> int:
         """The number of items, or -1 for null. An item takes at least `item_bytes`, so more cannot follow
         than fit."""
-        count = self._length(_INT32)
+        count = self.unsigned_varint() - 1 if self.flexible else self.int32()
         if count < -1 or count * item_bytes > self.end - self.position:
             raise MalformedMessage(f"an array of {count} items in {self.remaining} bytes")
         self._count(count)
@@ -148,7 +148,8 @@ class Reader:
             raise MalformedMessage(f"more than {MAX_ITEMS} items in one message")
 
     def array(self, item_bytes: int = 1) -> int:
-        return max(0, self.nullable_array(item_bytes))
+        count = self.nullable_array(item_bytes)
+        return count if count > 0 else 0
 
     def int32_array(self) -> list[int]:
         return [self.int32() for _ in range(self.array(4))]

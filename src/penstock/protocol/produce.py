@@ -15,6 +15,9 @@ UNKNOWN_OFFSET: Final = -1
 _ACKS_AND_TIMEOUT: Final = struct.Struct(">hi")
 _RESULT: Final = struct.Struct(">ihqq")  # partition, error, base offset, log append time
 _RESULT_FROM_V5: Final = struct.Struct(">ihqqq")  # and log start offset
+# No records at fault and no message.
+_NOTHING_WRONG: Final = b"\x00\x00\x00\x00\xff\xff"
+_NOTHING_WRONG_FLEXIBLE: Final = b"\x01\x00"
 
 
 class PartitionData(NamedTuple):
@@ -95,7 +98,9 @@ def _write_partition(writer: Writer, version: int, result: PartitionResult) -> N
         writer.pack(_RESULT_FROM_V5, *result[:5])
     else:
         writer.pack(_RESULT, *result[:4])
-    if version >= 8:
+    if version >= 8 and result.message is None and not result.record_errors:
+        writer.data += _NOTHING_WRONG_FLEXIBLE if writer.flexible else _NOTHING_WRONG
+    elif version >= 8:
         writer.array(len(result.record_errors))
         for index, told in result.record_errors:
             writer.int32(index)
