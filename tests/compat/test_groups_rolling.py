@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from confluent_kafka import Consumer
+from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from penstock.testing.process import BrokerProcess
 from tests.peers.apache_kafka import ApacheKafka, Unavailable
 
 MEMBERS = 50
+WAVE = 10  # so many are restarted at a time
 DEADLINE_SECONDS = 180.0
 TOPIC = "rolling"
 SETTINGS = {
@@ -38,13 +39,13 @@ PROTOCOLS: dict[str, dict[str, object]] = {
 
 class Figures(NamedTuple):
     first_seconds: float  # from the start of the first member until each has its partition
-    rolling_seconds: float  # from the first restart until each has its partition again
-    disturbances: int  # rebalances that a member heard of that was never restarted
+    rolling_seconds: float  # from the first restart until each has its partition again, wave after wave
+    callbacks: int  # assignments and revocations that a member heard of that was never restarted
 
     def __str__(self) -> str:
         return (
             f"first {self.first_seconds:5.1f} s, rolling restart {self.rolling_seconds:5.1f} s, "
-            f"{self.disturbances} rebalances seen"
+            f"{self.callbacks} callbacks of one that stayed"
         )
 
 
@@ -54,15 +55,21 @@ class Member(threading.Thread):
     def __init__(self, servers: str, protocol: str) -> None:
         super().__init__(daemon=True)
         self.events = 0
+        self._owned: set[int] = set()
         self._stopping = threading.Event()
         self._consumer = Consumer(
             {"bootstrap.servers": servers, "group.id": protocol, "log_level": 0, **PROTOCOLS[protocol]}
         )
-        self._consumer.subscribe([TOPIC], on_assign=self._noted, on_revoke=self._noted)
+        self._consumer.subscribe([TOPIC], on_assign=self._assigned, on_revoke=self._revoked)
         self.start()
 
-    def _noted(self, _: Consumer, parts: list[object]) -> None:
+    def _assigned(self, _: Consumer, parts: list[TopicPartition]) -> None:
         self.events += 1
+        self._owned |= {part.partition for part in parts}
+
+    def _revoked(self, _: Consumer, parts: list[TopicPartition]) -> None:
+        self.events += 1
+        self._owned -= {part.partition for part in parts}
 
     def run(self) -> None:
         while not self._stopping.is_set():
@@ -75,7 +82,7 @@ class Member(threading.Thread):
 
     @property
     def share(self) -> int:
-        return 0 if self._stopping.is_set() else len(self._consumer.assignment())
+        return 0 if self._stopping.is_set() else len(self._owned)
 
 
 def measure(servers: str, protocol: str) -> Figures:
@@ -84,17 +91,21 @@ def measure(servers: str, protocol: str) -> Figures:
     first = _until_shared(members) - start
     events = members[0].events
     start = time.monotonic()
-    for index in range(1, MEMBERS):
-        members[index].stop()
-        members[index] = Member(servers, protocol)
-    rolling = _until_shared(members) - start
-    disturbances = members[0].events - events
+    for wave in range(1, MEMBERS, WAVE):
+        stop_all(members[wave : wave + WAVE])
+        members[wave : wave + WAVE] = [Member(servers, protocol) for _ in members[wave : wave + WAVE]]
+        rolling = _until_shared(members) - start
+    callbacks = members[0].events - events
+    stop_all(members)
+    return Figures(first, rolling, callbacks)
+
+
+def stop_all(members: list[Member]) -> None:
     stoppers = [threading.Thread(target=member.stop) for member in members]
     for stopper in stoppers:
         stopper.start()
     for stopper in stoppers:
         stopper.join(DEADLINE_SECONDS)
-    return Figures(first, rolling, disturbances)
 
 
 def _until_shared(members: list[Member]) -> float:
