@@ -23,8 +23,8 @@ from penstock.records._walk_pure import (
 from penstock.records.batch import NO_TIMESTAMP, Bytes
 from penstock.records.varint import write_varlong
 
-SLOT_BYTES: Final = 24
-"""A hash of 16 bytes and an offset, as in Kafka's map."""
+SLOT_BYTES: Final = 200
+"""What an entry of a dictionary takes, with its key and its value; the native map needs 24 bytes."""
 SECRET_BYTES: Final = 16
 HASH_BYTES: Final = 16
 _LOAD: Final = 0.8

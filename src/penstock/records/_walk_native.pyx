@@ -562,6 +562,10 @@ cdef struct Slot:
     int64_t after       # the key's last offset + 1; 0 in a free slot
 
 
+SLOT_BYTES = sizeof(Slot)
+"""A hash of 16 bytes and an offset, as in Kafka's map."""
+
+
 cdef struct Hash:
     uint64_t low
     uint64_t high

@@ -10,11 +10,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from penstock.records import _keys_pure, walk
-from penstock.records._keys_pure import SECRET_BYTES, SLOT_BYTES, Sifted
+from penstock.records._keys_pure import SECRET_BYTES, Sifted
 
 __all__ = ["SECRET_BYTES", "SLOT_BYTES", "OffsetMap", "Sifted"]
 
 if TYPE_CHECKING:
-    from penstock.records._keys_pure import OffsetMap
+    from penstock.records._keys_pure import SLOT_BYTES, OffsetMap
 else:
-    OffsetMap = walk.twin_of(_keys_pure).OffsetMap
+    _twin = walk.twin_of(_keys_pure)
+    OffsetMap = _twin.OffsetMap
+    SLOT_BYTES = _twin.SLOT_BYTES

@@ -14,6 +14,7 @@ from typing import Final
 
 from penstock.clock import SystemClock
 from penstock.protocol.metadata import Node as Endpoint
+from penstock.server.cleaners import CleanerThreads
 from penstock.server.coordinators import CoordinatorDriver
 from penstock.server.node import Node
 from penstock.server.server import Server
@@ -40,6 +41,7 @@ class RunningBroker:
             raise
         endpoints.update(_endpoints(settings, self._server.addresses))
         self._coordinators = CoordinatorDriver(self._node.broker.groups.runtime, clock)
+        self._cleaners = CleanerThreads(self._node.cleaner, self._node.broker)
         self._housekeeper = threading.Thread(target=self._keep_house, name="housekeeper", daemon=True)
 
     @property
@@ -50,6 +52,7 @@ class RunningBroker:
     def start(self) -> None:
         self._coordinators.start()
         self._server.start()
+        self._cleaners.adjust()
         self._housekeeper.start()
 
     def close(self) -> None:
@@ -58,12 +61,14 @@ class RunningBroker:
         self._server.close()
         self._coordinators.close()
         self._housekeeper.join()
+        self._cleaners.close()
         self._node.close()
 
     def _keep_house(self) -> None:
         while not self._stopped.wait(TICK_SECONDS):
             try:
                 self._node.tick()
+                self._cleaners.adjust()
                 self._server.tick()
             except Exception:
                 _log.exception("housekeeping failed; it is tried again")

@@ -28,6 +28,7 @@ from penstock.server.follower import MetadataFollower
 from penstock.server.quota_follower import QuotaFollower
 from penstock.server.settings_follower import SettingsFollower
 from penstock.settings import BrokerSettings, TopicSettings
+from penstock.storage.cleaner import LogCleaner
 from penstock.storage.disk import Disk
 from penstock.storage.log import Log
 from penstock.storage.logs import Logs
@@ -82,6 +83,7 @@ class Node:
         controller.watch(MetadataFollower(self.broker, self._logs))
         controller.watch(CoordinatorFollower(settings.node_id, self._partitions, groups))
         self._set_strays_aside()
+        self.cleaner = LogCleaner(self._logs, clock, random, lambda: self.broker.settings)
 
     def tick(self) -> None:
         """Housekeeping: flush what was rolled, write checkpoints, drop what is past its retention."""

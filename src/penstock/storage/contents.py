@@ -1,5 +1,5 @@
-"""What must hold of the records inside a producer's batch: whole, in order, with timestamps within bounds, and
-keyed where the topic is compacted.
+"""What must hold of the records inside a producer's batch: whole, in order, with timestamps within bounds,
+and keyed where the topic is compacted.
 
 Records are walked by `penstock.records.walk`, without the GIL where the native walk is built; compressed ones
 are unpacked for it, into a bounded buffer. Called by `penstock.storage.incoming` before the log's lock is

@@ -11,7 +11,7 @@ from __future__ import annotations
 import errno
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from random import Random
 from typing import NamedTuple
 
@@ -35,6 +35,7 @@ from penstock.storage.segment import Place, RollLimits, Segment
 from penstock.storage.segments import Segments
 from penstock.storage.slice import FileSlice
 from penstock.storage.snapshots import Snapshots
+from penstock.storage.swap import DELETED, discard_swaps
 from penstock.storage.times import first_at, latest
 from penstock.storage.warm import WarmSegments
 
@@ -83,6 +84,8 @@ class Log:
         self.settings = settings
         # Called after every cut, still under the lock: a recovery point on disk must not stay above the end.
         self.on_cut: Callable[[], None] = lambda: None
+        # Called before offsets are skipped, still under the lock: a start takes a gap for damage otherwise.
+        self.on_gap: Callable[[], None] = lambda: None
         self.log_start_offset = segments.first.base_offset
         self.log_end_offset = segments.active.next_offset()
         self._high_watermark: int | None = None
@@ -119,8 +122,9 @@ class Log:
         directory: LogDirectory | None = None,
         warm: WarmSegments | None = None,
         producer_expiration_ms: int = PRODUCER_EXPIRATION_MS,
+        sparse: bool = False,
     ) -> Log:
-        """The log in directory `path`, made when there is none.
+        """The log in directory `path`, made when there is none. One that is `sparse` may lack offsets.
 
         Unless the last stop was `clean`, everything from `recovery_point` on is verified, cut where it is
         torn, and synced (KAFKA-10101).
@@ -129,7 +133,7 @@ class Log:
         now_ms = clock.now_ms()
         place = Place(disk, path, WarmSegments() if warm is None else warm)
         epochs = LeaderEpochs.load(disk, os.path.join(path, EPOCHS_FILE))
-        recovery = Recovery(place, topic_settings, epochs, now_ms)
+        recovery = Recovery(place, topic_settings, epochs, now_ms, sparse=sparse)
         log = cls(
             place,
             directory or LogDirectory(disk, os.path.dirname(path)),
@@ -234,6 +238,9 @@ class Log:
         placed = place_from_leader(examined, log_end_offset=self.log_end_offset)
         base_offset = placed[0].base_offset if placed else self.log_end_offset
         if placed:
+            ends = [self.log_end_offset, *(batch.next_offset for batch in placed)]
+            if any(end != batch.base_offset for end, batch in zip(ends, placed, strict=False)):
+                self.on_gap()
             whole = batches[: examined[-1][0] + examined[-1][1].size_bytes]
             offsets = placed[-1].next_offset - base_offset
             if len(whole) <= self.settings.segment_bytes and offsets <= MAX_RELATIVE_OFFSET:
@@ -315,9 +322,13 @@ class Log:
         settings = self.settings
         # Jitter keeps the partitions of a topic from rolling all at once.
         jitter = self._random.randrange(min(settings.segment_jitter_ms, settings.segment_ms) + 1)
+        segment_ms = settings.segment_ms - jitter
+        if "compact" in settings.cleanup_policy:
+            # Nothing is compacted before it is rolled.
+            segment_ms = min(segment_ms, settings.max_compaction_lag_ms)
         return RollLimits(
             settings.segment_bytes,
-            settings.segment_ms - jitter,
+            segment_ms,
             settings.segment_index_bytes // OFFSET_ENTRY_BYTES,
             settings.segment_index_bytes // TIME_ENTRY_BYTES - 1,
         )
@@ -425,6 +436,7 @@ class Log:
             return
         self._truncations += 1
         with self.directory.guard():
+            discard_swaps(self._disk, self.path)
             if offset <= self._segments.first.base_offset:
                 self._start_anew(offset)
             else:
@@ -494,6 +506,38 @@ class Log:
         for segment in expired:
             segment.delete()
             self._snapshots.remove(segment.base_offset)
+
+    # Compaction
+
+    @property
+    def place(self) -> Place:
+        """Where a compacted segment is to be written."""
+        return self._place
+
+    @property
+    def active_base_offset(self) -> int:
+        return self._segments.active.base_offset
+
+    def sealed_segments(self) -> list[Segment]:
+        """All segments but the active one, oldest first."""
+        return list(self._segments)[:-1]
+
+    def swap_in(self, old: Sequence[Segment], new: Segment) -> bool:
+        """Let `new`, durable under its name for swaps, take the place of `old`, neighbours that it was made
+        from. False when the log has changed too much for that."""
+        moved = self.path != self._place.path
+        if self._closed or moved or not self._segments.has_sealed(old) or not self._disk.exists(new.path):
+            return False
+        self._truncations += 1
+        with self.directory.guard():
+            for segment in old[1:]:
+                segment.rename(DELETED)
+                self._snapshots.remove(segment.base_offset)
+            for segment in old:
+                segment.retire()
+            new.rename("")
+        self._segments.replace(old, new)
+        return True
 
     # Ending
 

@@ -133,6 +133,7 @@ class Logs:
         directory.inspect()
         for leftover in directory.leftovers():
             self._disk.remove_tree(leftover)
+        directory.cleaned.load(directory.log_names())
 
     def _lose(self, directory: LogDirectory, failure: LogDirFailure) -> None:
         """Remember what was in a directory that cannot be opened, as far as it can be told."""
@@ -206,9 +207,15 @@ class Logs:
             directory=directory,
             warm=self._warm,
             producer_expiration_ms=self._producer_expiration_ms,
+            sparse=name in directory.cleaned,
         )
-        log.on_cut = lambda: self._checkpoint(directory)
+        log.on_cut = lambda: self._after_cut(directory, name, log.log_end_offset)
+        log.on_gap = lambda: directory.cleaned.add(name)
         return log
+
+    def _after_cut(self, directory: LogDirectory, name: TopicPartition, end_offset: int) -> None:
+        directory.cleaned.cut(name, end_offset)
+        self._checkpoint(directory)
 
     def expire_producers_after(self, expiration_ms: int) -> None:
         """Go on under another `producer.id.expiration.ms`, in every log."""
@@ -310,6 +317,7 @@ class Logs:
         with log.lock, log.directory.guard():
             log.move(path)
             self._disk.sync_dir(log.directory.path)
+            log.directory.cleaned.drop((topic, partition))
         return path
 
     # Housekeeping

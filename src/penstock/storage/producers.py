@@ -24,6 +24,7 @@ SEQUENCE_MASK = 0x7FFFFFFF
 NO_COORDINATOR_EPOCH = -1
 NO_TRANSACTION = -1
 NO_SEQUENCE = -1
+NO_OFFSET = -1
 
 _HEADER = Struct(">hIi")
 _CRC_END = 6
@@ -58,6 +59,8 @@ class ActiveProducer(NamedTuple):
     last_timestamp: int
     coordinator_epoch: int
     transaction_start_offset: int
+    last_offset: int
+    """Of its last batch; NO_OFFSET when none is remembered."""
 
 
 class Producer:
@@ -94,6 +97,7 @@ class Producers:
                 producer.timestamp,
                 NO_COORDINATOR_EPOCH,
                 NO_TRANSACTION,
+                producer.batches[-1].last_offset if producer.batches else NO_OFFSET,
             )
             for producer_id, producer in self._producers.items()
         ]

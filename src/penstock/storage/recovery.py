@@ -18,37 +18,37 @@ from penstock.storage.epochs import NO_EPOCH, LeaderEpochs
 from penstock.storage.errors import Corruption
 from penstock.storage.index import MAX_RELATIVE_OFFSET
 from penstock.storage.segment import (
-    LOG_SUFFIX,
     OFFSET_DIGITS,
     OFFSET_INDEX_SUFFIX,
     TIME_INDEX_SUFFIX,
     Place,
     Segment,
+    file_name,
 )
+from penstock.storage.swap import complete_swaps, segment_bases
 
 CHUNK_BYTES = 1024 * 1024
-_LEFTOVER_SUFFIXES = (".tmp", ".deleted", ".cleaned")
 
 
 def sweep(disk: Disk, path: str) -> list[int]:
-    """Remove what an earlier process left half-done; return the base offsets of the segments, ascending."""
+    """Finish or remove what an earlier process left half-done; the bases of the segments, ascending."""
+    complete_swaps(disk, path)
     names = disk.list_dir(path)
-    logs = {
-        name[:OFFSET_DIGITS]
-        for name in names
-        if name.endswith(LOG_SUFFIX) and name[: -len(LOG_SUFFIX)].isdigit() and len(name) == OFFSET_DIGITS + 4
-    }
+    bases = segment_bases(names)
+    logs = {file_name(base, "") for base in bases}
     for name in names:
         orphan = name.endswith((OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX)) and name[:OFFSET_DIGITS] not in logs
-        if orphan or name.endswith(_LEFTOVER_SUFFIXES):
+        if orphan or name.endswith(".tmp"):
             disk.remove(os.path.join(path, name))
-    return sorted(map(int, logs))
+    return bases
 
 
 class Recovery:
     """One opening of one log: its segments, and what is known of the order in which they were written."""
 
-    def __init__(self, place: Place, settings: TopicSettings, epochs: LeaderEpochs, now_ms: int) -> None:
+    def __init__(
+        self, place: Place, settings: TopicSettings, epochs: LeaderEpochs, now_ms: int, *, sparse: bool
+    ) -> None:
         self._place = place
         self._interval = settings.index_interval_bytes
         self._now_ms = now_ms
@@ -56,8 +56,8 @@ class Recovery:
         # Every epoch was durable before its first batch was written; without the file there is nothing to
         # hold batches against.
         self._epochs_known = epochs.latest != NO_EPOCH
-        # Only compaction leaves gaps between offsets.
-        self._dense = "compact" not in settings.cleanup_policy
+        # Only compaction leaves gaps between offsets. Settings may have changed since, or not be known yet.
+        self._dense = not sparse and "compact" not in settings.cleanup_policy
         # Whether there was nothing to open.
         self.created = False
 

@@ -64,6 +64,7 @@ class Segment:
         "_indexes",
         "_place",
         "_rolling_timestamp",
+        "_suffix",
         "_tail_offset",
         "_tail_position",
         "_timestamp_known",
@@ -77,10 +78,14 @@ class Segment:
         "size",
     )
 
-    def __init__(self, place: Place, base_offset: int, index_interval_bytes: int, now_ms: int) -> None:
+    def __init__(
+        self, place: Place, base_offset: int, index_interval_bytes: int, now_ms: int, suffix: str = ""
+    ) -> None:
         self._place = place
         self._disk = place.disk
         self.base_offset = base_offset
+        # Behind the names of all its files, while it comes or goes (`penstock.storage.swap`).
+        self._suffix = suffix
         self.path = self._sibling(LOG_SUFFIX)
         self.index_interval_bytes = index_interval_bytes
         # When this object was made; batches without timestamps roll and expire by it.
@@ -102,9 +107,11 @@ class Segment:
         self._indexes: Indexes | None = None
 
     @classmethod
-    def create(cls, place: Place, base_offset: int, index_interval_bytes: int, now_ms: int) -> Segment:
+    def create(
+        cls, place: Place, base_offset: int, index_interval_bytes: int, now_ms: int, suffix: str = ""
+    ) -> Segment:
         """A new, empty segment, ready to be appended to."""
-        segment = cls(place, base_offset, index_interval_bytes, now_ms)
+        segment = cls(place, base_offset, index_interval_bytes, now_ms, suffix)
         segment._file = place.disk.create(segment.path)
         segment.begin_rebuild()
         return segment
@@ -147,7 +154,28 @@ class Segment:
         self._indexes = None
 
     def _sibling(self, suffix: str) -> str:
-        return os.path.join(self._place.path, file_name(self.base_offset, suffix))
+        return os.path.join(self._place.path, file_name(self.base_offset, suffix) + self._suffix)
+
+    def rename(self, suffix: str) -> None:
+        """Put `suffix` behind the names of all files, or take it away. The log comes last: it decides."""
+        for kind in (OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, LOG_SUFFIX):
+            if self._disk.exists(self._sibling(kind)):
+                self._disk.rename(
+                    self._sibling(kind),
+                    os.path.join(self._place.path, file_name(self.base_offset, kind) + suffix),
+                )
+        self._suffix = suffix
+        self.path = self._sibling(LOG_SUFFIX)
+
+    def retire(self) -> None:
+        """Another segment takes over: let go of everything. Slices already handed out stay readable."""
+        self._place.warm.forget(self)
+        self.cool()
+
+    def index_bytes(self) -> int:
+        """The size of the larger one of the two indexes on disk; 0 when they wait to be rebuilt."""
+        names = self._sibling(OFFSET_INDEX_SUFFIX), self._sibling(TIME_INDEX_SUFFIX)
+        return max((self._disk.size(name) for name in names if self._disk.exists(name)), default=0)
 
     def _has_indexes(self) -> bool:
         """Whether both indexes are there and hold whole entries; what they say is checked when it is used."""
@@ -227,7 +255,7 @@ class Segment:
             return False
         first = self._rolling_timestamp
         if first is None:
-            first = self._rolling_timestamp = self._first_timestamp()
+            first = self._rolling_timestamp = self.first_timestamp()
         waited_ms = max_timestamp - first if first >= 0 else now_ms - self.created_ms
         offsets, times = self.indexes
         return (
@@ -237,7 +265,8 @@ class Segment:
             or len(times) >= limits.time_entries
         )
 
-    def _first_timestamp(self) -> int:
+    def first_timestamp(self) -> int:
+        """The largest timestamp of the first batch; NO_TIMESTAMP without batches."""
         for _, header in scan_headers(self.file, self.path, 0, self.size):
             return header.max_timestamp
         return NO_TIMESTAMP
@@ -309,7 +338,7 @@ class Segment:
     def _brings(self, timestamp: int, offset: int) -> bool:
         """Whether an entry of the time index is true: the batch that ends at `offset` brought it."""
         if timestamp == NO_TIMESTAMP:
-            return self._first_timestamp() == NO_TIMESTAMP
+            return self.first_timestamp() == NO_TIMESTAMP
         found = self.find(offset)
         return found is not None and (found[1].max_timestamp, found[1].last_offset) == (timestamp, offset)
 

@@ -6,11 +6,17 @@ Used by `Log` alone, under its lock. It opens and deletes nothing by itself.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from penstock.records.batch import BatchHeader
 from penstock.storage.scan import scan_headers
 from penstock.storage.segment import Segment
+
+
+def with_ends(segments: Sequence[Segment], end: int) -> list[tuple[Segment, int]]:
+    """Neighbours, each with the offset at which the next one begins; `end` for the last."""
+    bases = [segment.base_offset for segment in segments]
+    return list(zip(segments, [*bases[1:], end], strict=False))
 
 
 class Segments:
@@ -51,6 +57,19 @@ class Segments:
     def pop_first(self) -> Segment:
         self._bases.pop(0)
         return self._segments.pop(0)
+
+    def has_sealed(self, neighbours: Sequence[Segment]) -> bool:
+        """Whether these stand in the row, one after the other and before the active one."""
+        start = bisect_right(self._bases, neighbours[0].base_offset) - 1
+        end = start + len(neighbours)
+        return start >= 0 and end < len(self) and self._segments[start:end] == list(neighbours)
+
+    def replace(self, neighbours: Sequence[Segment], segment: Segment) -> None:
+        """`segment` stands where these stood, and begins at the same offset."""
+        assert segment.base_offset == neighbours[0].base_offset
+        start = self._segments.index(neighbours[0])
+        self._segments[start : start + len(neighbours)] = [segment]
+        self._bases[start : start + len(neighbours)] = [segment.base_offset]
 
     def from_offset(self, offset: int) -> list[Segment]:
         """The segment that holds `offset`, and those after it."""
