@@ -1,4 +1,4 @@
-"""Simulated clients. They keep what they were promised, so that the end of a run can be held against it."""
+"""Simulated clients. What they ask and are told becomes a history for `penstock.testing.history` to judge."""
 
 from __future__ import annotations
 
@@ -7,7 +7,20 @@ from typing import Any, Final
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode
 from penstock.records.batch import iter_headers
-from penstock.records.record import Record, decode_batch, encode_batch
+from penstock.records.record import Record as Encoded
+from penstock.records.record import decode_batch, encode_batch
+from penstock.testing.history.events import (
+    Acked,
+    Assign,
+    Partition,
+    Poll,
+    Polled,
+    Record,
+    Send,
+    Value,
+    Watermarks,
+)
+from penstock.testing.history.recorder import Recorder
 from penstock.testing.simulation.broker import SimulatedBroker
 from penstock.testing.simulation.network import ClientConnection
 from penstock.testing.simulation.world import World
@@ -15,22 +28,24 @@ from penstock.testing.simulation.world import World
 PAUSE_MS: Final = 40.0
 MAX_BATCH: Final = 5
 
-Value = bytes
-
 
 class SimulatedProducer:
-    """An idempotent producer with one batch in flight, which it repeats until it is acknowledged."""
+    """An idempotent producer with one batch in flight, which it repeats until it is acknowledged or refused;
+    after a refusal it sends no more."""
 
-    def __init__(self, world: World, broker: SimulatedBroker, name: str, topic: str, partition: int) -> None:
-        self.acked: list[tuple[int, Value]] = []  # (offset, value) in the order of sending
-        self.sent: list[Value] = []
-        self.partition = partition
+    def __init__(
+        self, world: World, broker: SimulatedBroker, recorder: Recorder, name: str, partition: Partition
+    ) -> None:
+        self.acked = 0
+        self.refusal = ""
         self._world = world
+        self._recorder = recorder
         self._name = name
-        self._topic = topic
+        self._partition = partition
         self._producer_id = -1
         self._sequence = 0
-        self._batch: list[Value] = []
+        self._batch: dict[int, Value] = {}  # by operation, in the order of sending
+        self._attempts = 0
         self._stopped = False
         self._connection: ClientConnection | None = None
         self._connection = ClientConnection(world, broker, self._resume)
@@ -70,32 +85,47 @@ class SimulatedProducer:
         if not self._batch:
             if self._stopped:
                 return
-            count = self._world.random.randint(1, MAX_BATCH)
-            first = len(self.sent)
-            self._batch = [f"{self._name}/{first + index}".encode() for index in range(count)]
-            self.sent += self._batch
+            self._begin_batch()
+        self._attempts += 1
         now = self._world.now_ms()
         batch = encode_batch(
-            [Record(None, value, (), now) for value in self._batch],
+            [Encoded(None, value.encode(), (), now) for value in self._batch.values()],
             producer_id=self._producer_id,
             producer_epoch=0,
             base_sequence=self._sequence,
         )
-        partitions = [{"index": self.partition, "records": bytes(batch)}]
-        topics = [{"name": self._topic, "partition_data": partitions}]
+        partitions = [{"index": self._partition.number, "records": bytes(batch)}]
+        topics = [{"name": self._partition.topic, "partition_data": partitions}]
         fields = {"transactional_id": None, "acks": -1, "timeout": 1000, "topic_data": topics}
         self._ask(Api.PRODUCE, 9, fields, self._got_ack)
+
+    def _begin_batch(self) -> None:
+        self._attempts = 0
+        for index in range(self._world.random.randint(1, MAX_BATCH)):
+            value = Value(self._name, 0, self._sequence + index)
+            self._batch[self._recorder.invoke(self._name, Send(self._partition, value))] = value
 
     def _got_ack(self, response: Any) -> None:
         result = response.responses[0].partition_responses[0]
         code = ErrorCode(int(result.error_code))
         if code is ErrorCode.NONE:
-            self.acked += [(result.base_offset + index, value) for index, value in enumerate(self._batch)]
+            for index, operation in enumerate(self._batch):
+                self._recorder.ok(operation, Acked(result.base_offset + index))
+            self.acked += len(self._batch)
             self._sequence += len(self._batch)
-            self._batch = []
-        else:
-            assert code is ErrorCode.KAFKA_STORAGE_ERROR, f"{self._name}: {code.name} {result.error_message}"
+            self._batch = {}
+        elif code is not ErrorCode.KAFKA_STORAGE_ERROR:
+            self._refused(f"{code.name} {result.error_message}")
         self._world.after(self._world.random.uniform(0, PAUSE_MS), self._send)
+
+    def _refused(self, why: str) -> None:
+        # An attempt whose answer was lost may have been appended.
+        end = self._recorder.fail if self._attempts == 1 else self._recorder.info
+        for operation in self._batch:
+            end(operation, why)
+        self._batch = {}
+        self._stopped = True
+        self.refusal = f"{self._name}: {why}"
 
     def _ask(self, api: Api, version: int, fields: dict[str, Any], answer: Any) -> None:
         if self._connection is not None:
@@ -103,16 +133,25 @@ class SimulatedProducer:
 
 
 class SimulatedConsumer:
-    """Reads one partition from its beginning by long polls, and insists that offsets have no gap."""
+    """Reads one partition from its beginning by long polls."""
 
-    def __init__(self, world: World, broker: SimulatedBroker, topic: str, partition: int) -> None:
-        self.seen: list[tuple[int, Value | None]] = []
-        self.partition = partition
+    def __init__(
+        self, world: World, broker: SimulatedBroker, recorder: Recorder, name: str, partition: Partition
+    ) -> None:
+        self.records: list[Record] = []
         self.high_watermark = 0
+        self.partition = partition
         self._world = world
-        self._topic = topic
+        self._recorder = recorder
+        self._name = name
+        self._operation: int | None = None
+        recorder.fact(name, Assign(partition, start=0))
         self._connection: ClientConnection | None = None
         self._connection = ClientConnection(world, broker, lambda: world.after(0, self._fetch))
+
+    @property
+    def position(self) -> int:
+        return self.records[-1].offset + 1 if self.records else 0
 
     def cut(self) -> None:
         if self._connection is not None:
@@ -121,10 +160,13 @@ class SimulatedConsumer:
     def _fetch(self) -> None:
         if self._connection is None:
             return
+        if self._operation is not None:
+            self._recorder.fail(self._operation, "the connection broke, and nothing was taken")
+        self._operation = self._recorder.invoke(self._name, Poll())
         wanted = {
-            "partition": self.partition,
+            "partition": self.partition.number,
             "current_leader_epoch": -1,
-            "fetch_offset": len(self.seen),
+            "fetch_offset": self.position,
             "last_fetched_epoch": -1,
             "log_start_offset": -1,
             "partition_max_bytes": self._world.random.choice([1, 200, 1 << 20]),
@@ -137,7 +179,7 @@ class SimulatedConsumer:
             "isolation_level": 0,
             "session_id": 0,
             "session_epoch": -1,
-            "topics": [{"topic": self._topic, "partitions": [wanted]}],
+            "topics": [{"topic": self.partition.topic, "partitions": [wanted]}],
             "forgotten_topics_data": (),
             "rack_id": "",
         }
@@ -146,18 +188,28 @@ class SimulatedConsumer:
     def _got(self, response: Any) -> None:
         answer = response.responses[0].partitions[0]
         code = ErrorCode(int(answer.error_code))
-        assert code in (ErrorCode.NONE, ErrorCode.KAFKA_STORAGE_ERROR), code.name
+        operation, self._operation = self._operation, None
+        assert operation is not None, "an answer that nobody waits for"
         if code is ErrorCode.NONE:
-            self._take(bytes(answer.records or b""), answer.high_watermark)
+            self._take(operation, bytes(answer.records or b""), answer.high_watermark)
+        else:
+            self._recorder.fail(operation, code.name)
         self._world.after(self._world.random.uniform(0, PAUSE_MS), self._fetch)
 
-    def _take(self, data: bytes, high_watermark: int) -> None:
-        assert high_watermark >= self.high_watermark, "the high watermark went back"
+    def _take(self, operation: int, data: bytes, high_watermark: int) -> None:
+        """A batch comes whole; what lies before the position was had already."""
+        position = self.position
+        records = [record for record in records_of(self.partition, data) if record.offset >= position]
+        seen = Watermarks(self.partition, high_watermark, high_watermark)
+        self._recorder.ok(operation, Polled(tuple(records), (seen,)))
         self.high_watermark = high_watermark
-        for position, _ in iter_headers(memoryview(data)):
-            for record in decode_batch(data, position):
-                if record.offset >= len(self.seen):
-                    assert record.offset == len(self.seen), (
-                        f"offset {record.offset} after {len(self.seen) - 1}"
-                    )
-                    self.seen.append((record.offset, record.value))
+        self.records += records
+
+
+def records_of(partition: Partition, data: bytes) -> list[Record]:
+    """The records of whole batches."""
+    return [
+        Record(partition, record.offset, Value.parse(record.value), record.key)
+        for position, _ in iter_headers(memoryview(data))
+        for record in decode_batch(data, position)
+    ]

@@ -8,9 +8,12 @@ from typing import Any, Final
 
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode
+from penstock.replication.partition import Partition as Served
 from penstock.settings import BrokerSettings
+from penstock.testing.history import History, Recorder, assert_kept
+from penstock.testing.history.events import FinalRead, Partition, Poll, Polled, ReplicaLog, Watermarks
 from penstock.testing.simulation.broker import SimulatedBroker
-from penstock.testing.simulation.clients import SimulatedConsumer, SimulatedProducer
+from penstock.testing.simulation.clients import SimulatedConsumer, SimulatedProducer, records_of
 from penstock.testing.simulation.network import ClientConnection
 from penstock.testing.simulation.world import World
 
@@ -19,6 +22,9 @@ PARTITIONS: Final = 2
 PRODUCERS: Final = 3
 DOWN_MS: Final = 700.0
 HEAL_MS: Final = 20_000.0
+AUDIT_MS: Final = 1000.0
+AUDIT_ROUNDS: Final = 200
+READ_BYTES: Final = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +36,11 @@ class Outcome:
     kills: int
     power_cuts: int
     broken_connections: int
+    events: int
 
 
 class OneNodeRun:
-    """`run` plays it and raises AssertionError where a promise was broken.
+    """`run` plays it and raises AssertionError where a promise was broken; `play` gives the history alone.
 
     A power cut is survived by what was synced, so the broker flushes before it acknowledges
     (`log.flush.interval.messages=1`) when `power_cuts` are wanted, unless `flush` says otherwise; a killed
@@ -52,6 +59,7 @@ class OneNodeRun:
         if power_cuts if flush is None else flush:
             texts["log.flush.interval.messages"] = "1"
         self._broker = SimulatedBroker(self._world, BrokerSettings.from_texts(texts))
+        self._recorder = Recorder(clock=self._world)
         self._producers: list[SimulatedProducer] = []
         self._consumers: list[SimulatedConsumer] = []
         self._clients: list[SimulatedProducer | SimulatedConsumer] = []
@@ -60,42 +68,59 @@ class OneNodeRun:
         self._faulty = True
 
     def run(self, duration_ms: float) -> Outcome:
+        history = self.play(duration_ms)
+        assert_kept(history)
+        refusals = [producer.refusal for producer in self._producers if producer.refusal]
+        assert not refusals, f"producers were refused: {refusals}"
+        assert all(producer.idle for producer in self._producers), "a producer was never answered"
+        return Outcome(
+            self._world.steps,
+            sum(producer.acked for producer in self._producers),
+            self._faults["kill"],
+            self._faults["cut_power"],
+            self._faults["cut_connection"],
+            len(history.events),
+        )
+
+    def play(self, duration_ms: float) -> History:
+        """Load and faults, then healing, a clean restart and a full read of every partition."""
         self._broker.start()
         self._create_topic()
+        partitions = [Partition(TOPIC, index) for index in range(PARTITIONS)]
         for number in range(PRODUCERS):
+            place = partitions[number % PARTITIONS]
             self._producers.append(
-                SimulatedProducer(self._world, self._broker, f"p{number}", TOPIC, number % PARTITIONS)
+                SimulatedProducer(self._world, self._broker, self._recorder, f"p{number}", place)
             )
-        self._consumers += [
-            SimulatedConsumer(self._world, self._broker, TOPIC, index) for index in range(PARTITIONS)
-        ]
+        self._consumers += [self._consumer(f"c{place.number}", place) for place in partitions]
         self._clients = [*self._producers, *self._consumers]
         self._world.after(self._next_fault_ms(), self._fault)
         self._world.run(duration_ms, self.check_invariants)
         self._heal()
-        self._check_history()
-        acked = sum(len(producer.acked) for producer in self._producers)
-        return Outcome(
-            self._world.steps,
-            acked,
-            self._faults["kill"],
-            self._faults["cut_power"],
-            self._faults["cut_connection"],
+        return self._recorder.history(
+            [self._final_read(place) for place in partitions], [self._replica(place) for place in partitions]
         )
 
     def check_invariants(self) -> None:
-        """After every step: offsets only grow, whatever dies; a log begins where it began."""
+        """After every step: the history gets each change of a high watermark; a log begins where it began."""
         if self._broker.node is None:
             return
         for partition in self._broker.node.broker.partitions:
             if partition.topic == TOPIC:
-                known = self._high_watermarks.get(partition.index, 0)
-                assert partition.high_watermark >= known, (
-                    f"{partition.index}: {partition.high_watermark} < {known}"
-                )
+                self._watch(partition)
                 assert partition.high_watermark <= partition.log.log_end_offset
                 assert partition.log.log_start_offset == 0
-                self._high_watermarks[partition.index] = partition.high_watermark
+
+    def _watch(self, partition: Served) -> None:
+        high = partition.high_watermark
+        if self._high_watermarks.get(partition.index) != high:
+            self._high_watermarks[partition.index] = high
+            operation = self._recorder.invoke("world", Poll())
+            seen = Watermarks(Partition(TOPIC, partition.index), high)
+            self._recorder.ok(operation, Polled((), (seen,)))
+
+    def _consumer(self, name: str, partition: Partition) -> SimulatedConsumer:
+        return SimulatedConsumer(self._world, self._broker, self._recorder, name, partition)
 
     def _create_topic(self) -> None:
         answers: list[Any] = []
@@ -149,27 +174,30 @@ class OneNodeRun:
         if self._broker.node is None:
             self._world.run(DOWN_MS, self.check_invariants)
         self._world.run(HEAL_MS, self.check_invariants)
-        assert all(producer.idle for producer in self._producers), "a producer was never answered"
         self._broker.shut_down()
         self._broker.start()
         self._world.run(HEAL_MS, self.check_invariants)
 
-    def _check_history(self) -> None:
-        """Hold what consumers saw at the end against what producers were promised."""
-        for consumer in self._consumers:
-            producers = [item for item in self._producers if item.partition == consumer.partition]
-            values = [value for _, value in consumer.seen]
-            assert len(values) == len(set(values)), "a record is there twice, though producers are idempotent"
-            for producer in producers:
-                for offset, value in producer.acked:
-                    assert offset < len(values), f"{value!r} was acknowledged at {offset}, and is lost"
-                    assert values[offset] == value, (
-                        f"{value!r} was acknowledged at {offset}, {values[offset]!r} is there"
-                    )
-            sent = {value for producer in producers for value in producer.sent}
-            assert set(values) <= sent, "something was read that nobody sent"
-            for producer in producers:
-                own = set(producer.sent)
-                assert [value for value in values if value in own] == producer.sent, (
-                    "the producer's order is lost"
-                )
+    def _final_read(self, partition: Partition) -> FinalRead:
+        """A new consumer reads from the beginning to the high watermark."""
+        auditor = self._consumer(f"auditor{partition.number}", partition)
+        high_watermark = self._served(partition).high_watermark
+        for _ in range(AUDIT_ROUNDS):
+            self._world.run(AUDIT_MS, self.check_invariants)
+            if auditor.position >= high_watermark:
+                break
+        assert auditor.position >= high_watermark, f"{partition} cannot be read beyond {auditor.position}"
+        return FinalRead(partition, tuple(auditor.records), high_watermark)
+
+    def _replica(self, partition: Partition) -> ReplicaLog:
+        """What is in the files, without the way through a fetch."""
+        served = self._served(partition)
+        records, offset = [], 0
+        while (found := served.log.read(offset, READ_BYTES)) is not None:
+            records += records_of(partition, found.read())
+            offset = records[-1].offset + 1
+        return ReplicaLog(partition, 0, tuple(records), served.high_watermark)
+
+    def _served(self, partition: Partition) -> Served:
+        assert self._broker.node is not None, "the broker is down at the end"
+        return self._broker.node.broker.partitions.get(partition.topic, partition.number)
