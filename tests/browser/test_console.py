@@ -42,9 +42,7 @@ def test_from_the_topics_to_a_message_and_back_with_the_keyboard_alone(
     page.get_by_role("navigation", name="Breadcrumb").get_by_role("link").focus()
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Topics")).to_be_visible()
-    expect(page).to_have_url(
-        re.compile(r":\d+/$")
-    )  # until the address is in the history there is no way back
+    expect(page).to_have_url(re.compile(r":\d+/$"))  # before that there is no way back
     page.go_back()
     expect(page.get_by_role("heading", name=topic)).to_be_visible()
 
