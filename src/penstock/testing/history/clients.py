@@ -149,6 +149,7 @@ def read_to_the_end(
             "group.id": "final-read",
             "enable.auto.commit": False,
             "enable.partition.eof": True,
+            "fetch.wait.max.ms": 20,  # the end of an empty partition is known by an answer without records
             "isolation.level": str(isolation),
         }
     )
@@ -170,7 +171,7 @@ def _read_all(
     while unread:
         if time.monotonic() > deadline:
             raise TimeoutError(f"the final read did not come to an end of {sorted(unread)}")
-        for message in consumer.consume(10_000, 0.5):
+        for message in consumer.consume(10_000, 0.05):
             error = message.error()
             place = Partition(message.topic() or "", message.partition() or 0)
             if error is None:
