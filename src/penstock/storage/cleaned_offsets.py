@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from penstock.storage.checkpoints import TopicPartition, read_offsets, write_offsets
-from penstock.storage.disk import Disk
+from penstock.storage.disk import Disk, is_full
 from penstock.storage.errors import Corruption
 
 FILE_NAME: Final = "cleaner-offset-checkpoint"
@@ -23,7 +23,7 @@ _log = logging.getLogger(__name__)
 
 
 class CleanedOffsets:
-    """The checkpoint of one directory. Invariant: what is in memory is durable."""
+    """The checkpoint of one directory. Invariant: what is in memory is durable, dropped logs excepted."""
 
     def __init__(self, disk: Disk, directory: str) -> None:
         self._disk = disk
@@ -70,10 +70,16 @@ class CleanedOffsets:
                 self._replace({**self._offsets, name: end_offset})
 
     def drop(self, name: TopicPartition) -> None:
-        """The log is gone."""
+        """The log is gone. A full disk may keep the old file: the next start does not find the log then."""
         with self._lock:
-            if name in self._offsets:
-                self._replace({other: offset for other, offset in self._offsets.items() if other != name})
+            if name not in self._offsets:
+                return
+            self._offsets = {other: offset for other, offset in self._offsets.items() if other != name}
+            try:
+                self._replace(self._offsets)
+            except OSError as error:
+                if not is_full(error):
+                    raise
 
     def _replace(self, offsets: dict[TopicPartition, int]) -> None:
         write_offsets(self._disk, self._path, offsets)

@@ -8,12 +8,11 @@ left alone from then on and told; the others are compacted as ever. How a round 
 
 from __future__ import annotations
 
-import errno
 import logging
 import threading
 from collections.abc import Callable
 from random import Random
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from penstock.clock import Clock
 from penstock.records.keys import SECRET_BYTES, SLOT_BYTES
@@ -21,12 +20,11 @@ from penstock.settings import BrokerSettings
 from penstock.storage.checkpoints import TopicPartition
 from penstock.storage.cleanable import Cleanable, look, worth_it
 from penstock.storage.compaction import Aborted, Compaction, Resources
+from penstock.storage.disk import is_full
 from penstock.storage.errors import Corruption, LogDirFailure
 from penstock.storage.log import Log
 from penstock.storage.logs import Logs
 from penstock.storage.throttle import Throttle
-
-_NO_SPACE: Final = (errno.ENOSPC, errno.EDQUOT)
 
 _log = logging.getLogger(__name__)
 
@@ -156,7 +154,7 @@ class LogCleaner:
             gone = log.path != log.place.path or isinstance(error, FileNotFoundError)
         if gone:
             _log.info("compaction of %s ends early: %s", log.path, error)
-        elif error.errno in _NO_SPACE:
+        elif is_full(error):
             _log.warning("compaction of %s waits for space: %s", log.path, error)
         else:
             _log.error("%s", log.directory.fail(error))

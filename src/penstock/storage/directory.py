@@ -25,8 +25,8 @@ from typing import NamedTuple
 
 from penstock.storage.checkpoints import TopicPartition, read_offsets, write_offsets
 from penstock.storage.cleaned_offsets import CleanedOffsets
-from penstock.storage.disk import Disk, File
-from penstock.storage.errors import Corruption, LogDirFailure
+from penstock.storage.disk import Disk, File, is_full
+from penstock.storage.errors import Corruption, LogDirFailure, NoSpace, StorageError
 
 RECOVERY_POINTS = "recovery-point-offset-checkpoint"
 HIGH_WATERMARKS = "replication-offset-checkpoint"
@@ -70,13 +70,20 @@ class LogDirectory:
             self.failure = LogDirFailure(self.path, cause)
         return self.failure
 
+    def refused(self, cause: Exception) -> StorageError:
+        """What to raise where a full disk leaves everything as it was; any other cause is a failure."""
+        return NoSpace(self.path) if is_full(cause) else self.fail(cause)
+
     @contextmanager
-    def guard(self) -> Iterator[None]:
-        """Whatever the disk refuses in here, or what turns out to be corrupt, takes the directory offline."""
+    def guard(self, *, may_be_full: bool = False) -> Iterator[None]:
+        """Whatever the disk refuses in here, or what turns out to be corrupt, takes the directory offline.
+
+        With `may_be_full`, want of space does not: nothing in here leaves anything half-done.
+        """
         try:
             yield
         except (OSError, Corruption) as error:
-            raise self.fail(error) from error
+            raise (self.refused(error) if may_be_full else self.fail(error)) from error
 
     def log_path(self, topic: str, partition: int) -> str:
         """Where this log stands, or would. ValueError for a name that would leave the directory."""

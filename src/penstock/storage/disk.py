@@ -8,6 +8,7 @@ slice of a deleted segment keeps it readable, and nobody closes a descriptor und
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import shutil
@@ -17,6 +18,11 @@ Bytes: TypeAlias = bytes | bytearray | memoryview
 
 # fdatasync leaves out the modification time, and with it a write to the journal; not every system has it.
 _sync_data = getattr(os, "fdatasync", os.fsync)
+
+
+def is_full(error: BaseException) -> bool:
+    """Whether the disk refused for want of space, or of a user's share of it."""
+    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
 class File(Protocol):

@@ -3,7 +3,8 @@
 StorageError
 ├── Corruption        bytes on disk are not what was written; carries path and position
 ├── ForeignDirectory  a log directory belongs to another node or cluster: the broker must not start on it
-└── LogDirFailure     a log directory is offline: the disk refused, or what it holds is corrupt
+├── LogDirFailure     a log directory is offline: the disk refused, or what it holds is corrupt
+└── NoSpace           a volume is full: nothing happened, and it may be tried again
 """
 
 from __future__ import annotations
@@ -34,3 +35,11 @@ class LogDirFailure(StorageError):
         super().__init__(f"log directory {path} is offline: {cause}")
         self.path = path
         self.cause = cause
+
+
+class NoSpace(StorageError):
+    """The volume of the log directory `path` is full. Nothing was done; reads go on, writes do with space."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(f"no space is left in {path}")
+        self.path = path

@@ -8,7 +8,6 @@ calls it holds `Log.lock`, which is also the partition's.
 
 from __future__ import annotations
 
-import errno
 import os
 import threading
 from collections.abc import Callable, Sequence
@@ -21,7 +20,7 @@ from penstock.records.batch import NO_TIMESTAMP, BatchHeader
 from penstock.settings.topic import TopicSettings
 from penstock.storage.contents import LOG_APPEND_TIME
 from penstock.storage.directory import LogDirectory
-from penstock.storage.disk import Disk
+from penstock.storage.disk import Disk, is_full
 from penstock.storage.epochs import FILE_NAME as EPOCHS_FILE
 from penstock.storage.epochs import LeaderEpochs
 from penstock.storage.errors import Corruption
@@ -40,7 +39,6 @@ from penstock.storage.times import first_at, latest
 from penstock.storage.warm import WarmSegments
 
 PRODUCER_EXPIRATION_MS = 24 * 60 * 60 * 1000
-_NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 
 
 class Appended(NamedTuple):
@@ -288,7 +286,7 @@ class Log:
 
     def _append_failed(self, error: OSError) -> Exception:
         """A full disk is waited out; any other refusal of the disk takes the directory offline."""
-        if error.errno in _NO_SPACE:
+        if is_full(error):
             message = f"no space is left in {self.directory.path}"
             return KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, message)
         return self.directory.fail(error)
@@ -365,7 +363,7 @@ class Log:
                 size = header.size_bytes
             return FileSlice(segment.file, position, size)
         except (OSError, Corruption) as error:
-            raise self.directory.fail(error) from error
+            raise self.directory.refused(error) from error
 
     def _end_position(self, segment: Segment, limit: int) -> int:
         """Where the batches of `segment` that end below offset `limit` end."""
@@ -377,12 +375,12 @@ class Log:
 
     def offset_for_time(self, timestamp: int) -> tuple[int, int] | None:
         """(timestamp, offset) of the first record at `timestamp` or later."""
-        with self.directory.guard():
+        with self.directory.guard(may_be_full=True):
             return first_at(self._segments, timestamp, self.log_start_offset)
 
     def max_timestamp(self) -> tuple[int, int] | None:
         """(timestamp, offset) of the record with the largest timestamp, the first of equals."""
-        with self.directory.guard():
+        with self.directory.guard(may_be_full=True):
             return latest(self._segments, self.log_start_offset)
 
     def epoch_end_offset(self, leader_epoch: int) -> tuple[int, int]:
@@ -483,7 +481,12 @@ class Log:
             raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, message)
         if offset > self.log_start_offset:
             self.log_start_offset = offset
-            self.epochs.advance_start(offset)
+            try:
+                self.epochs.advance_start(offset)
+            except OSError as error:
+                # Epochs from before the start do no harm, and deleting is how a full disk gets space.
+                if not is_full(error):
+                    raise
 
     def expire(self) -> int:
         """Leave out segments that retention no longer keeps, for `remove_expired` to delete; how many?"""
@@ -491,7 +494,7 @@ class Log:
         self._producers.expire(now_ms)
         bounds = Bounds(self.log_start_offset, self.high_watermark, self.log_end_offset)
         count = count_expired(self._segments, self.settings, now_ms, bounds)
-        with self.directory.guard():
+        with self.directory.guard(may_be_full=True):
             if count == len(self._segments):
                 self.roll()
             for _ in range(count):
@@ -499,6 +502,11 @@ class Log:
             if count:
                 self.delete_records_before(max(self.log_start_offset, self._segments.first.base_offset))
         return count
+
+    def sync_names(self) -> None:
+        """Make durable which segments there are."""
+        with self.directory.guard():
+            self._disk.sync_dir(self.path)
 
     def remove_expired(self) -> None:
         """Delete the files of expired segments, once a log start offset without them is durable."""

@@ -18,7 +18,7 @@ from penstock.settings.topic import TopicSettings
 from penstock.storage.checkpoints import TopicPartition
 from penstock.storage.directory import DELETE_SUFFIX, STRAY_SUFFIX, LogDirectory, Offsets
 from penstock.storage.disk import Disk
-from penstock.storage.errors import Corruption, ForeignDirectory, LogDirFailure, StorageError
+from penstock.storage.errors import Corruption, ForeignDirectory, LogDirFailure, NoSpace, StorageError
 from penstock.storage.log import PRODUCER_EXPIRATION_MS, Log
 from penstock.storage.meta import Meta, new_id, read_meta, read_topic_id, write_meta, write_topic_id
 from penstock.storage.warm import WarmSegments
@@ -230,7 +230,7 @@ class Logs:
         for directory in {log.directory for log in logs}:
             try:
                 self._checkpoint(directory)
-            except LogDirFailure as failure:
+            except (LogDirFailure, NoSpace) as failure:
                 _log.error("%s", failure)
                 failed.add(directory)
         return failed
@@ -272,10 +272,15 @@ class Logs:
         if failure is not None:
             raise failure
         directory = self._emptiest()
-        with directory.guard():
-            assert not self._disk.exists(directory.log_path(topic, partition)), "every log was opened"
-            log = self._open(directory, name, settings, clean=True, offsets=Offsets(0, 0, 0))
-            self._remember_id(log, name, topic_id)
+        path = directory.log_path(topic, partition)
+        assert not self._disk.exists(path), "every log was opened"
+        with directory.guard(may_be_full=True):
+            try:
+                log = self._open(directory, name, settings, clean=True, offsets=Offsets(0, 0, 0))
+                self._remember_id(log, name, topic_id)
+            except OSError:
+                self._disk.remove_tree(path)
+                raise
         with self._lock:
             assert name not in self._logs
             self._logs[name] = log
@@ -353,9 +358,11 @@ class Logs:
                 with log.lock:
                     if self._attempt(log, Log.expire):
                         shortened.append(log)
-        if shortened:
-            # The new beginning of a log is durable before the old one is gone.
-            self._checkpoint_all()
+        if shortened and not self._checkpoint_all():
+            # The new beginning of a log is durable before the old one is gone: on a full disk, which has no
+            # room for checkpoints before something is deleted, by the name of its first segment alone.
+            for log in shortened:
+                self._attempt(log, Log.sync_names)
         for log in shortened:
             self._attempt(log, Log.remove_expired)
 
@@ -369,13 +376,17 @@ class Logs:
                 # It has left the names of logs already; the next start tries again.
                 _log.warning("%s cannot be removed: %s", path, error)
 
-    def _checkpoint_all(self) -> None:
+    def _checkpoint_all(self) -> bool:
+        """Write the checkpoints of every directory; whether all have been written."""
+        written = True
         for directory in self._directories:
             if directory.failure is None:
                 try:
                     self._checkpoint(directory)
-                except LogDirFailure as failure:
+                except (LogDirFailure, NoSpace) as failure:
                     _log.error("%s", failure)
+                    written = False
+        return written
 
     def _checkpoint(self, directory: LogDirectory) -> None:
         with self._checkpoint_lock:
@@ -384,16 +395,18 @@ class Logs:
                 for name, log in self.all().items()
                 if log.directory is directory
             }
-            with directory.guard():
+            with directory.guard(may_be_full=True):
                 directory.write_checkpoints(offsets)
 
     def _attempt(self, log: Log, action: Callable[[Log], Result]) -> Result | None:
         """Housekeeping goes on when one directory fails in the middle of it."""
         try:
             return action(log)
+        except NoSpace as error:
+            _log.warning("%s", error)
         except StorageError as error:
             _log.error("%s", log.directory.fail(error))
-            return None
+        return None
 
     def close(self) -> None:
         """The clean shutdown: every log closed and durable, and each sound directory marked so."""
