@@ -8,6 +8,7 @@ from random import Random
 from typing import Any
 
 from penstock.records.codecs import Codec
+from penstock.records.keys import SLOT_BYTES
 from penstock.records.record import Record, encode_batch
 from penstock.settings import BrokerSettings
 from penstock.storage.cleaner import LogCleaner
@@ -55,9 +56,8 @@ class Compacted:
 
     def room_for(self, keys: int) -> None:
         """Let the cleaner's map hold about this many keys."""
-        # Slots of 24 bytes in the native map, of 200 in the pure one: take the larger.
         self.broker_settings = dataclasses.replace(
-            self.broker_settings, log_cleaner_dedupe_buffer_size=keys * 30
+            self.broker_settings, log_cleaner_dedupe_buffer_size=int(keys * 1.25 * SLOT_BYTES)
         )
 
     def put(self, *items: tuple[bytes, bytes | None], codec: Codec = Codec.NONE, **options: Any) -> Appended:

@@ -101,6 +101,10 @@ def test_transactional_batches_are_refused_while_there_are_no_transactions() -> 
     assert refusal(data) == ErrorCode.INVALID_TXN_STATE
 
 
+def test_producers_do_not_choose_when_tombstones_go() -> None:
+    assert refusal(patched(21, b"\x00\x40")) == ErrorCode.INVALID_RECORD
+
+
 def test_producers_do_not_choose_the_timestamp_type() -> None:
     assert refusal(patched(21, b"\x00\x08")) == ErrorCode.INVALID_TIMESTAMP
 

@@ -14,6 +14,7 @@ from typing import Final
 
 from penstock.clock import SystemClock
 from penstock.protocol.metadata import Node as Endpoint
+from penstock.records import walk
 from penstock.server.cleaners import CleanerThreads
 from penstock.server.coordinators import CoordinatorDriver
 from penstock.server.node import Node
@@ -50,6 +51,13 @@ class RunningBroker:
         return self._server.addresses
 
     def start(self) -> None:
+        if walk.ACTIVE == "native":
+            _log.info("records are walked by native code")
+        else:
+            _log.warning(
+                "records are walked by Python code: validating and compacting them takes 200 times as long. "
+                "Install with a C compiler to have native code"
+            )
         self._coordinators.start()
         self._server.start()
         self._cleaners.adjust()

@@ -89,6 +89,8 @@ def _check_client(header: BatchHeader) -> None:
         raise KafkaError(ErrorCode.INVALID_RECORD, "clients may not write control records")
     if header.is_transactional:
         raise KafkaError(ErrorCode.INVALID_TXN_STATE, "transactions are not offered")
+    if header.delete_horizon_ms is not None:
+        raise KafkaError(ErrorCode.INVALID_RECORD, "only the cleaner sets a delete horizon")
     if header.producer_id > NO_PRODUCER_ID and header.base_sequence < 0:
         raise KafkaError(ErrorCode.INVALID_RECORD, f"sequence {header.base_sequence} with a producer id")
     if header.is_log_append_time:
