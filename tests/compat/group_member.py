@@ -22,21 +22,39 @@ def say(kind: str, *words: object) -> None:
     print(kind, *words, flush=True)
 
 
-def read(records: Iterable[tuple[int, int, bytes | None]]) -> dict[int, int]:
-    """Tell of each record; the positions behind them."""
-    positions = {}
-    lines = []
-    for partition, offset, value in records:
-        lines.append(f"record {partition} {offset} {(value or b'').decode()}")
-        positions[partition] = offset + 1
-    if lines:
-        print("\n".join(lines), flush=True)
-    return positions
+class Positions:
+    """How far this member has read and not yet committed. What it must give up is no longer its to commit."""
+
+    def __init__(self) -> None:
+        self.pending: dict[int, int] = {}
+
+    def read(self, records: Iterable[tuple[int, int, bytes | None]]) -> dict[int, int]:
+        """Tell of each record; everything that is still to be committed."""
+        lines = []
+        for partition, offset, value in records:
+            lines.append(f"record {partition} {offset} {(value or b'').decode()}")
+            self.pending[partition] = offset + 1
+        if lines:
+            print("\n".join(lines), flush=True)
+        return self.pending
+
+    def committed(self) -> None:
+        say("committed", *(f"{index}:{offset}" for index, offset in self.pending.items()))
+        self.pending = {}
+
+    def given(self, partitions: Iterable[Any]) -> None:
+        say("assigned", *(part.partition for part in partitions))
+
+    def taken(self, partitions: Iterable[Any]) -> None:
+        for part in partitions:
+            self.pending.pop(part.partition, None)
+        say("revoked", *(part.partition for part in partitions))
 
 
 def run_confluent(servers: str, topic: str, group: str, settings: dict[str, Any]) -> None:
     from confluent_kafka import Consumer, KafkaException, TopicPartition
 
+    positions = Positions()
     consumer = Consumer(
         {
             "bootstrap.servers": servers,
@@ -51,18 +69,20 @@ def run_confluent(servers: str, topic: str, group: str, settings: dict[str, Any]
     )
     consumer.subscribe(
         [topic],
-        on_assign=lambda _, parts: say("assigned", *(part.partition for part in parts)),
-        on_revoke=lambda _, parts: say("revoked", *(part.partition for part in parts)),
-        on_lost=lambda _, parts: say("lost", *(part.partition for part in parts)),
+        on_assign=lambda _, parts: positions.given(parts),
+        on_revoke=lambda _, parts: positions.taken(parts),
+        on_lost=lambda _, parts: positions.taken(parts),
     )
     while not STOPPED.is_set():
         found = [message for message in consumer.consume(BATCH, 0.1) if message.error() is None]
-        positions = read((message.partition(), message.offset(), message.value()) for message in found)
-        if positions:
-            wanted = [TopicPartition(topic, index, offset) for index, offset in positions.items()]
-            with contextlib.suppress(KafkaException):  # refused or unknown: somebody will read these again
+        pending = positions.read(
+            (message.partition(), message.offset(), message.value()) for message in found
+        )
+        if pending:
+            wanted = [TopicPartition(topic, index, offset) for index, offset in pending.items()]
+            with contextlib.suppress(KafkaException):  # refused or unknown: again, unless they are taken away
                 consumer.commit(offsets=wanted, asynchronous=False)
-                say("committed", *(f"{index}:{offset}" for index, offset in positions.items()))
+                positions.committed()
     consumer.close()
 
 
@@ -70,12 +90,14 @@ def run_kafka_python(servers: str, topic: str, group: str, settings: dict[str, A
     from kafka import ConsumerRebalanceListener, KafkaConsumer, OffsetAndMetadata, TopicPartition
     from kafka.errors import KafkaError
 
+    positions = Positions()
+
     class Listener(ConsumerRebalanceListener):  # type: ignore[misc]
         def on_partitions_assigned(self, parts: Iterable[Any]) -> None:
-            say("assigned", *(part.partition for part in parts))
+            positions.given(parts)
 
         def on_partitions_revoked(self, parts: Iterable[Any]) -> None:
-            say("revoked", *(part.partition for part in parts))
+            positions.taken(parts)
 
     consumer = KafkaConsumer(
         bootstrap_servers=servers,
@@ -88,15 +110,17 @@ def run_kafka_python(servers: str, topic: str, group: str, settings: dict[str, A
     consumer.subscribe([topic], listener=Listener())
     while not STOPPED.is_set():
         found = consumer.poll(100, max_records=BATCH)
-        positions = read((part.partition, r.offset, r.value) for part, rs in found.items() for r in rs)
-        if positions:
+        pending = positions.read(
+            (part.partition, r.offset, r.value) for part, rs in found.items() for r in rs
+        )
+        if pending:
             wanted = {
                 TopicPartition(topic, index): OffsetAndMetadata(offset, "", -1)
-                for index, offset in positions.items()
+                for index, offset in pending.items()
             }
             with contextlib.suppress(KafkaError):
                 consumer.commit(wanted)
-                say("committed", *(f"{index}:{offset}" for index, offset in positions.items()))
+                positions.committed()
     consumer.close()
 
 
@@ -104,12 +128,14 @@ async def run_aiokafka(servers: str, topic: str, group: str, settings: dict[str,
     from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, TopicPartition
     from aiokafka.errors import KafkaError
 
+    positions = Positions()
+
     class Listener(ConsumerRebalanceListener):  # type: ignore[misc]
         def on_partitions_assigned(self, assigned: Iterable[Any]) -> None:
-            say("assigned", *(part.partition for part in assigned))
+            positions.given(assigned)
 
         def on_partitions_revoked(self, revoked: Iterable[Any]) -> None:
-            say("revoked", *(part.partition for part in revoked))
+            positions.taken(revoked)
 
     consumer = AIOKafkaConsumer(
         bootstrap_servers=servers,
@@ -125,11 +151,13 @@ async def run_aiokafka(servers: str, topic: str, group: str, settings: dict[str,
             found = await consumer.getmany(timeout_ms=100, max_records=BATCH)
         except KafkaError:
             continue
-        positions = read((part.partition, r.offset, r.value) for part, rs in found.items() for r in rs)
-        if positions:
+        pending = positions.read(
+            (part.partition, r.offset, r.value) for part, rs in found.items() for r in rs
+        )
+        if pending:
             with contextlib.suppress(KafkaError):
-                await consumer.commit({TopicPartition(topic, at): to for at, to in positions.items()})
-                say("committed", *(f"{index}:{offset}" for index, offset in positions.items()))
+                await consumer.commit({TopicPartition(topic, at): to for at, to in pending.items()})
+                positions.committed()
     await consumer.stop()
 
 

@@ -3,6 +3,7 @@ record is delivered, no partition has two owners, commits never go back."""
 
 from __future__ import annotations
 
+import itertools
 import signal
 import subprocess
 import sys
@@ -31,7 +32,7 @@ from penstock.testing.process import BrokerProcess
 TOPIC = "churn"
 PARTITIONS = 6
 DEADLINE_SECONDS = 60.0
-SECONDS_OF_RECORDS = 9.0
+LONG_SECONDS = 600.0
 
 SETTINGS = {
     "group.initial.rebalance.delay.ms": "300",
@@ -88,25 +89,33 @@ class MemberProcess:
 
 
 class Load(threading.Thread):
-    """Sends numbered values for a while, through whatever happens to the broker."""
+    """Sends numbered values until it is stopped, through whatever happens to the broker."""
 
     def __init__(self, servers: str) -> None:
         super().__init__(daemon=True)
         self.sent: dict[tuple[int, int], str] = {}
+        self._stopping = threading.Event()
         self._producer = Producer(
             {"bootstrap.servers": servers, "enable.idempotence": True, "reconnect.backoff.max.ms": 200}
         )
 
     def run(self) -> None:
-        end = time.monotonic() + SECONDS_OF_RECORDS
         number = 0
-        while time.monotonic() < end:
+        while not self._stopping.is_set():
             for _ in range(5):
                 value, number = f"v{number}", number + 1
                 self._producer.produce(
                     TOPIC, value, partition=number % PARTITIONS, on_delivery=self._delivered
                 )
             self._producer.poll(0.02)
+
+    def stop(self) -> None:
+        self._stopping.set()
+        self.join(DEADLINE_SECONDS)
+
+    def finish(self) -> None:
+        """Send no more; everything that was sent is acknowledged."""
+        self.stop()
         assert self._producer.flush(DEADLINE_SECONDS) == 0
 
     def _delivered(self, error: object, message: object) -> None:
@@ -119,7 +128,9 @@ class Observer(threading.Thread):
 
     def __init__(self, servers: str) -> None:
         super().__init__(daemon=True)
-        self._admin = AdminClient({"bootstrap.servers": servers, "log_level": 0})
+        self._admin = AdminClient(
+            {"bootstrap.servers": servers, "reconnect.backoff.max.ms": 500, "log_level": 0}
+        )
         self._stopped = threading.Event()
         self.problems: list[str] = []
         self.looks = 0
@@ -132,7 +143,7 @@ class Observer(threading.Thread):
                 for group in CLIENTS:
                     self._look_at_commits(group)
                 self.looks += 1
-            except KafkaException:
+            except (KafkaException, TimeoutError):
                 continue  # the broker is away
 
     def stop(self) -> None:
@@ -175,54 +186,90 @@ def _until(what: str, condition: Callable[[], bool]) -> None:
 
 
 @pytest.mark.claim("A10")
+@pytest.mark.timeout(900)
 def test_records_are_delivered_while_members_come_and_go_and_the_broker_is_killed(
-    broker: BrokerProcess,
+    broker: BrokerProcess, long_form: bool
 ) -> None:
     servers = broker.bootstrap_servers
-    members = {group: [MemberProcess(servers, group) for _ in range(3)] for group in CLIENTS}
+    crowd = Crowd(servers)
     load, observer = Load(servers), Observer(servers)
-
-    def everybody(step: Callable[[list[MemberProcess]], None]) -> None:
-        for processes in members.values():
-            step(processes)
-
     try:
-        _until(
-            "every group reads",
-            lambda: all(any(m.lines for m in processes) for processes in members.values()),
-        )
+        _until("every group reads", crowd.is_at_work)
         observer.start()
         load.start()
-        time.sleep(1)  # the pace of the scenario: each step meets groups that are at work
-        everybody(lambda processes: processes[0].send(signal.SIGSTOP))
+        end = time.monotonic() + (LONG_SECONDS if long_form else 0)
+        crowd.churn(broker)
+        while time.monotonic() < end:
+            crowd.churn(broker)
+        load.finish()
+        for group in CLIENTS:
+            _until(f"{group} has read everything", lambda name=group: _missing(load, crowd.seen(name)) == 0)
+            _until(f"{group} has committed everything", lambda name=group: _behind(load, observer, name) == 0)
+    finally:
+        load.stop()
+        observer.stop()
+        crowd.end()
+    assert observer.problems == []
+    assert observer.looks > 10
+    for group in CLIENTS:
+        assert [record for record in crowd.records(group) if load.sent[record[:2]] != record[2]] == []
+
+
+class Crowd:
+    """Three members of every group, some of whom are always on their way."""
+
+    def __init__(self, servers: str) -> None:
+        self._servers = servers
+        self._all: dict[str, list[MemberProcess]] = {group: [] for group in CLIENTS}
+        self._present = {group: [self._start(group) for _ in range(3)] for group in CLIENTS}
+
+    def _start(self, group: str) -> MemberProcess:
+        process = MemberProcess(self._servers, group)
+        self._all[group].append(process)
+        return process
+
+    def is_at_work(self) -> bool:
+        return all(any(process.lines for process in present) for present in self._present.values())
+
+    def churn(self, broker: BrokerProcess) -> None:
+        """One member is paused for longer than its session, one leaves, one is killed, and so is the broker.
+        The pauses in between are the pace: each step meets groups that are at work."""
         time.sleep(1)
-        everybody(lambda processes: processes[1].send(signal.SIGTERM))
+        self._send(0, signal.SIGSTOP)
+        time.sleep(1)
+        self._send(1, signal.SIGTERM)
         time.sleep(1.5)
         broker.kill()
         broker.start()
         time.sleep(1.5)
-        everybody(lambda processes: processes[0].send(signal.SIGCONT))
-        for group, processes in members.items():
-            processes.append(MemberProcess(servers, group))
+        self._send(0, signal.SIGCONT)
+        self._replace(1)
         time.sleep(1)
-        everybody(lambda processes: processes[2].send(signal.SIGKILL))
-        load.join(DEADLINE_SECONDS)
-        for group, processes in members.items():
-            _until(f"{group} has read everything", lambda read=processes: _missing(load, read) == 0)
-            _until(f"{group} has committed everything", lambda name=group: _behind(load, observer, name) == 0)
-    finally:
-        observer.stop()
-        everybody(lambda processes: [process.end() for process in processes] and None)  # type: ignore[func-returns-value]
-    assert observer.problems == []
-    assert observer.looks > 10
-    for processes in members.values():
-        for process in processes:
-            for partition, offset, value in process.records():
-                assert load.sent[partition, offset] == value
+        self._send(2, signal.SIGKILL)
+        self._replace(2)
+        time.sleep(1)
+
+    def _send(self, place: int, number: signal.Signals) -> None:
+        for present in self._present.values():
+            present[place].send(number)
+
+    def _replace(self, place: int) -> None:
+        for group, present in self._present.items():
+            present[place] = self._start(group)
+
+    def records(self, group: str) -> Iterator[tuple[int, int, str]]:
+        return itertools.chain.from_iterable(process.records() for process in self._all[group])
+
+    def seen(self, group: str) -> set[tuple[int, int]]:
+        return {(partition, offset) for partition, offset, _ in self.records(group)}
+
+    def end(self) -> None:
+        for processes in self._all.values():
+            for process in processes:
+                process.end()
 
 
-def _missing(load: Load, processes: list[MemberProcess]) -> int:
-    seen = {(partition, offset) for process in processes for partition, offset, _ in process.records()}
+def _missing(load: Load, seen: set[tuple[int, int]]) -> int:
     return len(load.sent.keys() - seen)
 
 
