@@ -59,6 +59,7 @@ class _Group(RuleBasedStateMachine):
                 actor.step()
             self.no_partition_has_two_owners()
             self.stage.wait(1000 * seconds)
+            self.a_group_that_was_forgotten_counts_from_one_again()
 
     @rule(actor=consumes(actors))
     def leave(self, actor: Actor) -> None:
@@ -112,6 +113,12 @@ class _Group(RuleBasedStateMachine):
                 for index in actor.owned:
                     assert index not in owners, f"partition {index} has two owners"
                     owners[index] = actor
+
+    @invariant()
+    def a_group_that_was_forgotten_counts_from_one_again(self) -> None:
+        """An empty group without offsets is removed at the next look for expired ones, as in Kafka."""
+        if self.stage.state() is None:
+            self.plans.clear()
 
     @invariant()
     def what_was_committed_is_told(self) -> None:
