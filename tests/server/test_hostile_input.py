@@ -12,6 +12,7 @@ from random import Random
 import pytest
 
 from penstock.handlers.table import HANDLERS
+from penstock.protocol import messages
 from penstock.protocol.apis import Api
 
 API_VERSIONS = struct.pack(">hhih", Api.API_VERSIONS, 0, 1, -1)
@@ -122,3 +123,14 @@ def test_random_bodies_of_every_api_and_version_do_no_harm(connect: Connect) -> 
                     pass
             sock.close()
     assert is_served(healthy)
+
+
+def test_a_producer_that_wants_no_answer_loses_its_connection_when_it_fails(connect: Connect) -> None:
+    partitions = [{"index": 0, "records": b"no batch"}]
+    topics = [{"name": "nowhere", "partition_data": partitions}]
+    fields = {"transactional_id": None, "acks": 0, "timeout": 1000, "topic_data": topics}
+    body = messages.encode_request(Api.PRODUCE, 7, fields)
+    neighbour, sender = connect(), connect()
+    sender.sendall(framed(struct.pack(">hhih", Api.PRODUCE, 7, 1, -1) + body))
+    assert is_closed(sender)
+    assert is_served(neighbour)

@@ -12,7 +12,7 @@ from typing import Final
 from penstock.controller.topics import INTERNAL_TOPICS
 from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.broker import Broker
-from penstock.handlers.reply import NoReply, Outcome, Reply
+from penstock.handlers.reply import HangUp, NoReply, Outcome, Reply
 from penstock.handlers.request import Request
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.primitives import MalformedMessage
@@ -50,8 +50,18 @@ def handle(request: Request, broker: Broker) -> Outcome:
         request.principal.name, request.client_id, len(request.reader.buffer)
     )
     if produce.acks == 0:
+        _hang_up_on_failure(results)
         return NoReply(throttle_ms)
     return Reply([encode_response(request.version, results, throttle_ms)], throttle_ms)
+
+
+def _hang_up_on_failure(results: list[TopicResult]) -> None:
+    """A producer that wants no answer learns of a wrong leader or a full disk by losing its connection."""
+    for topic in results:
+        for result in topic.partitions:
+            if result.error is not ErrorCode.NONE:
+                name = f"{topic.name or topic.topic_id.hex()}-{result.partition}"
+                raise HangUp(f"acks=0 to {name} failed: {result.error.name} {result.message or ''}")
 
 
 def _append_topic(request: Request, broker: Broker, topic: TopicData) -> TopicResult:

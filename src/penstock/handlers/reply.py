@@ -29,6 +29,10 @@ class NoReply:
     throttle_ms: int = 0
 
 
+class HangUp(Exception):
+    """How a client that does not listen is told that something is wrong: its connection is closed."""
+
+
 class Watched(Protocol):
     """Something that wakes a waiter once when it changes."""
 

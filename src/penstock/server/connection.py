@@ -9,7 +9,7 @@ from contextlib import suppress
 from threading import Event
 from typing import TYPE_CHECKING
 
-from penstock.handlers.reply import NoReply, Reply, Wait
+from penstock.handlers.reply import HangUp, NoReply, Reply, Wait
 from penstock.protocol.primitives import MalformedMessage
 from penstock.server.frames import ConnectionLost, FrameReceiver, send_frame, set_timeouts
 from penstock.server.session import Session
@@ -41,7 +41,7 @@ class Connection:
                 self._serve(frame)
         except ConnectionLost as lost:
             _log.debug("connection lost: %s", lost)
-        except MalformedMessage as problem:
+        except (MalformedMessage, HangUp) as problem:
             _log.warning("connection closed: %s", problem)
         except Exception:
             _log.exception("connection closed: a request could not be served")
