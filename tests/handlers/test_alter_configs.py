@@ -1,5 +1,5 @@
-"""Settings of topics and brokers changed by request. Codes and sentences are those of Apache Kafka 4.2 for
-the same requests."""
+"""Settings of topics, brokers and groups changed by request. Codes and sentences for topics and brokers are
+those of Apache Kafka 4.2 for the same requests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from penstock.storage.log import Log
 from tests.handlers.one_node import OneNode
 
 SET, DELETE, APPEND, SUBTRACT = range(4)
-TOPIC, BROKER = 2, 4
+TOPIC, BROKER, GROUP = 2, 4, 32
 
 
 @pytest.fixture
@@ -235,3 +235,60 @@ def test_what_has_settings_is_listed(node: OneNode) -> None:
     assert listed(1, resource_types=(TOPIC,)) == [(TOPIC, "t")]
     assert listed(1, resource_types=()) == [(TOPIC, "t"), (BROKER, "1"), (8, "1")]
     assert node.ask(Api.LIST_CONFIG_RESOURCES, 1, resource_types=(77,)).error_code == 35
+
+
+def test_a_group_has_settings_of_its_own_within_the_brokers_bounds(node: OneNode) -> None:
+    session, heartbeat = "consumer.session.timeout.ms", "consumer.heartbeat.interval.ms"
+    assert value(node, GROUP, "g", session) == ("45000", 5)
+    assert alter(node, GROUP, "g", (session, SET, "50000"), (heartbeat, SET, "7000")) == (0, None)
+    node.restart(killed=True)
+    assert value(node, GROUP, "g", session) == ("50000", 8)
+    answer = node.ask(Api.LIST_CONFIG_RESOURCES, 1, resource_types=(GROUP,))
+    assert [item.resource_name for item in answer.config_resources] == ["g"]
+    assert alter(node, GROUP, "g", (session, DELETE, None)) == (0, None)
+    assert value(node, GROUP, "g", session) == ("45000", 5)
+
+
+def test_the_coordinator_goes_by_the_settings_of_the_group(node: OneNode) -> None:
+    assert alter(node, GROUP, "g", ("consumer.heartbeat.interval.ms", SET, "7000")) == (0, None)
+    assert heartbeat_interval(node, "g") == 7000
+    assert heartbeat_interval(node, "another") == 5000
+
+
+def heartbeat_interval(node: OneNode, group: str) -> int:
+    """What a member is told that joins."""
+    node.ask(Api.FIND_COORDINATOR, 4, key_type=0, coordinator_keys=[group])
+    while node.broker.groups.runtime.load_next():
+        pass
+    answer = node.ask(
+        Api.CONSUMER_GROUP_HEARTBEAT,
+        0,
+        group_id=group,
+        member_id="",
+        member_epoch=0,
+        instance_id=None,
+        rack_id=None,
+        rebalance_timeout=60_000,
+        subscribed_topic_names=("t",),
+        server_assignor=None,
+        topic_partitions=(),
+    )
+    assert answer.error_code == 0, answer
+    return round(answer.heartbeat_interval.total_seconds() * 1000)
+
+
+INVALID_GROUP_CHANGES = [
+    ("g", ("consumer.session.timeout.ms", SET, "1"), 40,
+     "consumer.session.timeout.ms must be greater than or equal to group.consumer.min.session.timeout.ms"),
+    ("g", ("consumer.heartbeat.interval.ms", SET, "99999"), 40,
+     "consumer.heartbeat.interval.ms must be less than or equal to group.consumer.max.heartbeat.interval.ms"),
+    ("g", ("retention.ms", SET, "1"), 40, "Unknown group config name: retention.ms"),
+    ("", ("consumer.session.timeout.ms", SET, "50000"), 42, "Default group resources are not allowed."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "change", "code", "message"), INVALID_GROUP_CHANGES)
+def test_a_bad_change_of_a_group_is_refused(
+    node: OneNode, name: str, change: tuple[str, int, str | None], code: int, message: str
+) -> None:
+    assert alter(node, GROUP, name, change) == (code, message)

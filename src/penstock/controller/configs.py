@@ -1,5 +1,5 @@
-"""Decisions about settings of topics and brokers: change some, or replace all. Pure: an image and a wish in,
-records or a `KafkaError` with Kafka's sentence out."""
+"""Decisions about settings of topics, brokers and groups: change some, or replace all. Pure: an image and a
+wish in, records or a `KafkaError` with Kafka's sentence out."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from typing import Final, NamedTuple
 
-from penstock.controller.image import BROKER_RESOURCE, TOPIC_RESOURCE, Image
+from penstock.controller.image import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE, Image
 from penstock.controller.metadata_records import ConfigRecord, MetadataRecord
 from penstock.controller.topics import check_name
 from penstock.protocol.errors import ErrorCode, KafkaError
@@ -19,6 +19,8 @@ from penstock.settings import (
     TopicSettings,
     broker_definitions,
     check_dynamic,
+    check_group_overrides,
+    group_definitions,
     overlay,
     topic_definitions,
 )
@@ -36,7 +38,7 @@ class Operation(IntEnum):
 
 
 class Resource(NamedTuple):
-    """What has settings: a topic, a broker by its id, or all brokers by the empty name."""
+    """What has settings: a topic, a group, a broker by its id, or all brokers by the empty name."""
 
     type: int
     name: str
@@ -86,7 +88,7 @@ def _check_request(resource: Resource, names: Sequence[str], static: BrokerSetti
         raise KafkaError(ErrorCode.INVALID_REQUEST, "Error due to duplicate config keys")
     if resource.type == BROKER_RESOURCE:
         _check_broker_name(resource.name, static.node_id)
-    elif resource.type != TOPIC_RESOURCE:
+    elif resource.type not in (TOPIC_RESOURCE, GROUP_RESOURCE):
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown resource type {resource.type}")
 
 
@@ -140,8 +142,8 @@ def _not_a_list(resource: Resource, name: str, verb: str) -> str:
 
 
 def _definition(resource: Resource, name: str) -> Definition | None:
-    rows = topic_definitions() if resource.type == TOPIC_RESOURCE else broker_definitions()
-    return rows.get(name)
+    tables = {TOPIC_RESOURCE: topic_definitions, GROUP_RESOURCE: group_definitions}
+    return tables.get(resource.type, broker_definitions)().get(name)
 
 
 def _decide(
@@ -149,6 +151,8 @@ def _decide(
 ) -> list[MetadataRecord]:
     if resource.type == TOPIC_RESOURCE:
         _check_topic(image, resource.name, new, static)
+    elif resource.type == GROUP_RESOURCE:
+        _check_group(image, resource.name, new, static)
     else:
         _check_broker(image, resource.name, new, static)
     old = image.config(*resource)
@@ -169,6 +173,16 @@ def _check_topic(image: Image, name: str, new: Mapping[str, str], static: Broker
         raise KafkaError(ErrorCode.INVALID_CONFIG, str(error)) from None
     if name not in image.topics:
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
+
+
+def _check_group(image: Image, name: str, new: Mapping[str, str], static: BrokerSettings) -> None:
+    """The group need not exist: it may be configured before its first member comes."""
+    if not name:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "Default group resources are not allowed.")
+    try:
+        check_group_overrides(new, effective_settings(static, image))
+    except SettingError as error:
+        raise KafkaError(ErrorCode.INVALID_CONFIG, str(error)) from None
 
 
 def _check_broker(image: Image, name: str, new: Mapping[str, str], static: BrokerSettings) -> None:

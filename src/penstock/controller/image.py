@@ -22,6 +22,7 @@ from penstock.quotas.entities import Entity
 
 TOPIC_RESOURCE: Final = 2
 BROKER_RESOURCE: Final = 4
+GROUP_RESOURCE: Final = 32
 _NOTHING: Final[Mapping[str, str]] = {}
 
 

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
 
 from penstock.settings import BrokerSettings
-
-SESSION_TIMEOUT: Final = "consumer.session.timeout.ms"
-HEARTBEAT_INTERVAL: Final = "consumer.heartbeat.interval.ms"
+from penstock.settings.group import HEARTBEAT_INTERVAL, SESSION_TIMEOUT
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from penstock.controller.configs import Resource
 from penstock.controller.controller import Decision
-from penstock.controller.image import TOPIC_RESOURCE, Image
+from penstock.controller.image import GROUP_RESOURCE, TOPIC_RESOURCE, Image
 from penstock.controller.metadata_records import MetadataRecord
 from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.broker import Broker
@@ -52,6 +52,9 @@ def _check_allowed(request: Request, broker: Broker, resource: Resource) -> None
     if resource.type == TOPIC_RESOURCE:
         if not request.may(broker, Operation.ALTER_CONFIGS, ResourceType.TOPIC, resource.name):
             raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Topic authorization failed.")
+    elif resource.type == GROUP_RESOURCE:
+        if not request.may(broker, Operation.ALTER_CONFIGS, ResourceType.GROUP, resource.name):
+            raise KafkaError(ErrorCode.GROUP_AUTHORIZATION_FAILED, "Group authorization failed.")
     elif not request.may(broker, Operation.ALTER_CONFIGS, ResourceType.CLUSTER):
         raise KafkaError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "Cluster authorization failed.")
 

@@ -8,9 +8,15 @@ from enum import IntEnum
 from typing import Any, Final
 
 from penstock.controller.configs import ALL_BROKERS
-from penstock.controller.image import BROKER_RESOURCE
+from penstock.controller.image import BROKER_RESOURCE, GROUP_RESOURCE
 from penstock.handlers.broker import Broker
-from penstock.settings import Definition, TopicSettings, broker_definitions, topic_definitions
+from penstock.settings import (
+    Definition,
+    TopicSettings,
+    broker_definitions,
+    group_definitions,
+    topic_definitions,
+)
 
 UNKNOWN_TYPE: Final = 0
 
@@ -23,6 +29,7 @@ class ConfigSource(IntEnum):
     DYNAMIC_DEFAULT_BROKER = 3
     STATIC_BROKER = 4
     DEFAULT = 5
+    GROUP = 8
 
 
 Synonym = dict[str, Any]
@@ -51,6 +58,17 @@ class ConfigEntries:
         """Every setting that a topic with these overrides has, or would have."""
         settings = TopicSettings.from_overrides(overrides, self._settings.topic_defaults)
         return [self._topic_entry(row, settings, overrides) for row in topic_definitions().values()]
+
+    def group(self, name: str) -> list[dict[str, Any]]:
+        """Every setting of a group; it falls back on the broker's."""
+        overrides = self._image.config(GROUP_RESOURCE, name)
+        entries = []
+        for row in group_definitions().values():
+            synonyms = self._synonyms(row.synonyms)
+            if row.name in overrides:
+                synonyms.insert(0, _synonym(row.name, overrides[row.name], ConfigSource.GROUP))
+            entries.append(_entry(row, synonyms[0]["value"], synonyms))
+        return entries
 
     def broker(self) -> list[dict[str, Any]]:
         """Every setting of this broker, and what was set that is unknown here."""

@@ -1,11 +1,11 @@
-"""DescribeConfigs, v1-v4: the settings of topics and of this broker."""
+"""DescribeConfigs, v1-v4: the settings of topics, of groups and of this broker."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any, Final
 
-from penstock.controller.image import BROKER_RESOURCE, TOPIC_RESOURCE
+from penstock.controller.image import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE
 from penstock.controller.topics import check_name
 from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.broker import Broker
@@ -71,6 +71,12 @@ def _entries(request: Request, broker: Broker, kind: int, name: str) -> list[dic
             )
         entries = ConfigEntries(broker)
         return entries.broker() if name else entries.all_brokers()
+    if kind == GROUP_RESOURCE:
+        if not name:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "Group name must not be empty")
+        if not request.may(broker, Operation.DESCRIBE_CONFIGS, ResourceType.GROUP, name):
+            raise KafkaError(ErrorCode.GROUP_AUTHORIZATION_FAILED, f"Not authorized to describe {name}.")
+        return ConfigEntries(broker).group(name)
     raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unsupported resource type: {kind}")
 
 

@@ -1,11 +1,11 @@
 """ListConfigResources, v0-v1: what has settings. v0 lists subscriptions to client metrics, of which there are
-none here; v1 lists topics and brokers."""
+none here; v1 lists topics, brokers, and the groups that have settings of their own."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-from penstock.controller.image import BROKER_RESOURCE, TOPIC_RESOURCE
+from penstock.controller.image import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE
 from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.broker import Broker
 from penstock.handlers.reply import Reply
@@ -17,8 +17,9 @@ from penstock.protocol.messages import encode_response, read_request
 VERSIONS: Final = (0, 1)
 BROKER_LOGGER: Final = 8
 CLIENT_METRICS: Final = 16
-GROUP: Final = 32
-KNOWN_TYPES: Final = frozenset({TOPIC_RESOURCE, BROKER_RESOURCE, BROKER_LOGGER, CLIENT_METRICS, GROUP})
+KNOWN_TYPES: Final = frozenset(
+    {TOPIC_RESOURCE, BROKER_RESOURCE, BROKER_LOGGER, CLIENT_METRICS, GROUP_RESOURCE}
+)
 
 
 def handle(request: Request, broker: Broker) -> Reply:
@@ -37,6 +38,12 @@ def _resources(broker: Broker, types: frozenset[int]) -> list[dict[str, Any]]:
     found = []
     if TOPIC_RESOURCE in types:
         found += [(TOPIC_RESOURCE, name) for name in broker.controller.image.topics]
+    if GROUP_RESOURCE in types:
+        found += [
+            key
+            for key, config in broker.controller.image.configs.items()
+            if key[0] == GROUP_RESOURCE and config
+        ]
     for kind in (BROKER_RESOURCE, BROKER_LOGGER):
         if kind in types:
             found.append((kind, str(broker.settings.node_id)))

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from penstock.clock import Clock
 from penstock.controller.controller import Controller
-from penstock.controller.image import Image
+from penstock.controller.image import GROUP_RESOURCE, Image
 from penstock.controller.topics import INTERNAL_TOPICS
 from penstock.coordinator.runtime import Runtime
 from penstock.groups.coordinator import OFFSETS_TOPIC, GroupCoordinator
@@ -17,7 +17,6 @@ from penstock.groups.topics import TopicInfo
 from penstock.replication.partitions import Partitions
 from penstock.server.shard_log import PartitionShardLog
 
-GROUP_RESOURCE: Final = 32
 _NO_DEADLINE_SECONDS: Final = 60.0
 _PAUSE_SECONDS: Final = 1.0
 _TIME_TO_HEAR_SECONDS: Final = 1.0
@@ -50,7 +49,7 @@ class ImageTopics:
         return (name for name in self._controller.image.topics if name not in INTERNAL_TOPICS)
 
     def group_config(self, group_id: str) -> Mapping[str, str]:
-        return self._controller.image.configs.get((GROUP_RESOURCE, group_id), {})
+        return self._controller.image.config(GROUP_RESOURCE, group_id)
 
 
 class CoordinatorFollower:

@@ -8,6 +8,7 @@ from penstock.settings.broker import BrokerSettings, broker_definitions
 from penstock.settings.definition import Definition
 from penstock.settings.dynamic import check_dynamic, is_dynamic, overlay
 from penstock.settings.errors import SettingError
+from penstock.settings.group import check_group_overrides, group_definitions
 from penstock.settings.inert import why_inert
 from penstock.settings.kinds import SettingType
 from penstock.settings.listeners import Listener
@@ -22,6 +23,8 @@ __all__ = [
     "TopicSettings",
     "broker_definitions",
     "check_dynamic",
+    "check_group_overrides",
+    "group_definitions",
     "is_dynamic",
     "overlay",
     "topic_definitions",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from penstock.settings import broker_definitions, topic_definitions
+from penstock.settings import broker_definitions, group_definitions, topic_definitions
 from penstock.settings.definition import Definition
 from penstock.settings.inert import INERT_PREFIXES, INERT_SETTINGS
 
@@ -33,16 +33,19 @@ def render() -> str:
         "The right column names the broker settings that give the default.",
         _table(
             ("setting", "default", "meaning", "from the broker's"),
-            (
-                (*_row(row), ", ".join(_code(name) for name in row.synonyms))
-                for row in _sorted(topic_definitions())
-            ),
+            ((*_row(row), _synonyms(row)) for row in _sorted(topic_definitions())),
         ),
         "## Broker",
         "Settings marked *dynamic* can be changed while the broker runs.",
         _table(
             ("setting", "default", "meaning", ""),
             ((*_row(row), "" if row.read_only else "dynamic") for row in _sorted(broker_definitions())),
+        ),
+        "## Groups",
+        "A group of the consumer protocol may have these of its own, set by `kafka-configs --entity-type groups`.",
+        _table(
+            ("setting", "default", "meaning", "from the broker's"),
+            ((*_row(row), _synonyms(row)) for row in _sorted(group_definitions())),
         ),
         "## Accepted, without effect",
         "An existing `server.properties` may hold these; they start no warning and change nothing.",
@@ -58,6 +61,10 @@ def _sorted(rows: Mapping[str, Definition]) -> list[Definition]:
 def _row(row: Definition) -> tuple[str, str, str]:
     default = row.default_text
     return _code(row.name), "" if default in (None, "") else _code(default or ""), row.doc
+
+
+def _synonyms(row: Definition) -> str:
+    return ", ".join(_code(name) for name in row.synonyms)
 
 
 def _inert() -> list[tuple[str, str]]:
