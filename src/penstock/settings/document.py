@@ -42,7 +42,7 @@ def render() -> str:
             ((*_row(row), "" if row.read_only else "dynamic") for row in _sorted(broker_definitions())),
         ),
         "## Groups",
-        "A group of the consumer protocol may have these of its own, set by `kafka-configs --entity-type groups`.",
+        "A group of the consumer protocol may have these of its own, changed by any admin client.",
         _table(
             ("setting", "default", "meaning", "from the broker's"),
             ((*_row(row), _synonyms(row)) for row in _sorted(group_definitions())),
