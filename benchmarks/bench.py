@@ -33,7 +33,7 @@ class Effort:
     quick: bool
 
 
-FULL = Effort(3, 500, 2000, 1_200_000_000, 8.0, False)
+FULL = Effort(3, 500, 2000, 1_200_000_000, 15.0, False)
 QUICK = Effort(1, 200, 700, 500_000_000, 2.0, True)
 
 

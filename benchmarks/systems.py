@@ -6,8 +6,11 @@ that its own start script gives it.
 
 from __future__ import annotations
 
+import os
 import resource
 import shutil
+import signal
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +19,7 @@ from typing import Final, Protocol
 from penstock.testing.process import BrokerProcess
 from tests.peers.apache_kafka import VERSION, ApacheKafka, Unavailable, jars
 
+STOP_SECONDS: Final = 300.0  # thousands of logs are written to disk, and the disk may be busy
 PENSTOCK: Final = "Penstock"
 KAFKA: Final = f"Kafka {VERSION}"
 # bin/kafka-server-start.sh and bin/kafka-run-class.sh of the distribution.
@@ -68,6 +72,7 @@ class Penstock:
         self._process.start()
 
     def stop(self) -> None:
+        _end(self.pid)
         self._process.stop()
 
     def kill(self) -> None:
@@ -93,7 +98,7 @@ class Kafka:
         self._node.start()
 
     def stop(self) -> None:
-        self._node.stop()
+        self._node.stop(patience_seconds=STOP_SECONDS)
 
 
 def kafka_missing() -> str | None:
@@ -120,6 +125,16 @@ def running(work: Path, *, with_kafka: bool) -> Iterator[list[System]]:
     finally:
         penstock.kill()  # its data goes, so nothing need be written
         shutil.rmtree(penstock.data, ignore_errors=True)
+
+
+def _end(pid: int) -> None:
+    """Ask the process to end and wait until it has; whoever started it still learns its exit code."""
+    os.kill(pid, signal.SIGTERM)
+    deadline = time.monotonic() + STOP_SECONDS
+    while os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is None:
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"Penstock did not stop within {STOP_SECONDS} s")
+        time.sleep(0.005)
 
 
 def allow_many_files() -> None:

@@ -25,6 +25,7 @@ VERSION: Final = "4.2.0"
 CLUSTER_ID: Final = "4L6g3nShT-eMCtK--X86sw"
 DOWNLOAD_SECONDS: Final = 300
 START_SECONDS: Final = 60
+STOP_SECONDS: Final = 30
 
 _POM: Final = """<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
 <groupId>penstock.tests</groupId><artifactId>apache-kafka</artifactId><version>1</version><packaging>pom</packaging>
@@ -141,7 +142,7 @@ class ApacheKafka:
             self._process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
         self._wait_ready()
 
-    def stop(self, *, kill: bool = False) -> None:
+    def stop(self, *, kill: bool = False, patience_seconds: float = STOP_SECONDS) -> None:
         """Stop the process, keep the data."""
         if self._process is None:
             return
@@ -150,10 +151,10 @@ class ApacheKafka:
         else:
             self._process.terminate()
         try:
-            self._process.wait(timeout=30)
+            self._process.wait(timeout=patience_seconds)
         except subprocess.TimeoutExpired:
             self._process.kill()
-            self._process.wait(timeout=30)
+            self._process.wait(timeout=STOP_SECONDS)
         self._process = None
 
     def __exit__(self, *_: object) -> None:
