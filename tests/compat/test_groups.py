@@ -128,9 +128,8 @@ class Observer(threading.Thread):
 
     def __init__(self, servers: str) -> None:
         super().__init__(daemon=True)
-        self._admin = AdminClient(
-            {"bootstrap.servers": servers, "reconnect.backoff.max.ms": 500, "log_level": 0}
-        )
+        self._servers = servers
+        self._admin = self._connected()
         self._stopped = threading.Event()
         self.problems: list[str] = []
         self.looks = 0
@@ -144,7 +143,13 @@ class Observer(threading.Thread):
                     self._look_at_commits(group)
                 self.looks += 1
             except (KafkaException, TimeoutError):
-                continue  # the broker is away
+                # The broker is away, and the old client may never answer a request that was under way.
+                self._admin = self._connected()
+
+    def _connected(self) -> AdminClient:
+        return AdminClient(
+            {"bootstrap.servers": self._servers, "reconnect.backoff.max.ms": 500, "log_level": 0}
+        )
 
     def stop(self) -> None:
         self._stopped.set()
