@@ -1,0 +1,131 @@
+"""`make_app`: a service's table of routes as an ASGI application.
+
+A request passes through here in one order: route, authentication, media types, query, body, handler, answer.
+Whatever refuses it raises HttpError, which becomes a body in one place.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from penstock.web.bodies import decode_body, read_body
+from penstock.web.errors import HttpError, encode
+from penstock.web.negotiation import JSON, PLAIN_JSON, MediaTypes, check_consumed, choose_produced
+from penstock.web.openapi import document
+from penstock.web.parameters import read_query
+from penstock.web.principals import Authenticate, allow_all
+from penstock.web.routes import Answer, Call, Route
+from penstock.web.routing import Router
+
+BODY_BYTES_MAX: Final = 10 * 1024 * 1024
+_log = logging.getLogger(__name__)
+
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+Lifespan = Callable[[], AbstractAsyncContextManager[None]]
+"""What holds while the service runs: entered before the first request, left after the last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """What a service is, besides its routes."""
+
+    title: str
+    version: str
+    summary: str
+    media_types: MediaTypes = PLAIN_JSON
+    body_bytes_max: int = BODY_BYTES_MAX
+    authenticate: Authenticate = allow_all
+    lifespan: Lifespan | None = None
+
+
+def make_app(service: Service, routes: tuple[Route, ...]) -> App:
+    """The application, with its own description at /openapi.json."""
+    described = document(service.title, service.version, service.summary, service.media_types, routes)
+    encoded = msgspec.json.encode(described)
+
+    async def openapi(_call: Call) -> Response:
+        return Response(encoded, media_type=JSON)
+
+    own = Route("GET", "/openapi.json", openapi, "This document.", media_types=PLAIN_JSON)
+    return _Application(service, (*routes, own))
+
+
+class _Application:
+    def __init__(self, service: Service, routes: tuple[Route, ...]) -> None:
+        self._service = service
+        self._router = Router(routes)
+        bodies = [route.body for route in routes if route.body is not None]
+        self._decoders = {id(body): msgspec.json.Decoder(body) for body in bodies}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await _live(self._service.lifespan, receive, send)
+        elif scope["type"] == "http":
+            request = Request(scope, receive, send)
+            response = await self._respond(request)
+            await response(scope, receive, send)
+        else:
+            raise HttpError(400, f"This service speaks HTTP, not {scope['type']}.")
+
+    async def _respond(self, request: Request) -> Response:
+        media_type = self._service.media_types.produced[0]
+        try:
+            path = request.scope.get("raw_path") or request.url.path.encode()
+            route, values = self._router.find(request.method, path)
+            principal = await self._service.authenticate(request)
+            types = route.media_types or self._service.media_types
+            media_type = choose_produced(request.headers.get("accept", ""), types)
+            query = read_query(request.query_params, route.query)
+            body = await self._body(request, route, types)
+            call = Call(request, principal, values, query, body, media_type)
+            return _write(await route.handler(call), route, media_type)
+        except HttpError as error:
+            return Response(encode(error), error.status, media_type=media_type)
+        except Exception:
+            _log.exception("%s %s failed", request.method, request.url.path)
+            broken = HttpError(500, "Internal Server Error", 50001)
+            return Response(encode(broken), 500, media_type=media_type)
+
+    async def _body(self, request: Request, route: Route, types: MediaTypes) -> Any:
+        if route.body is None:
+            return None
+        data = await read_body(request, route.body_bytes_max or self._service.body_bytes_max)
+        if not data.strip():
+            if route.body_optional:
+                return None
+            raise HttpError(422, "This path takes a body, and the request has none.")
+        check_consumed(request.headers.get("content-type", ""), types)
+        return decode_body(data, self._decoders[id(route.body)])
+
+
+def _write(answer: Any, route: Route, media_type: str) -> Response:
+    if isinstance(answer, Response):
+        return answer
+    status, headers = route.status, None
+    if isinstance(answer, Answer):
+        status, headers, answer = answer.status, answer.headers, answer.value
+    if answer is None and status == 204:
+        return Response(status_code=204, headers=headers)
+    return Response(msgspec.json.encode(answer), status, headers, media_type)
+
+
+async def _live(lifespan: Lifespan | None, receive: Receive, send: Send) -> None:
+    """ASGI's protocol of start and end."""
+    await receive()
+    if lifespan is None:
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+    else:
+        async with lifespan():
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
+    await send({"type": "lifespan.shutdown.complete"})

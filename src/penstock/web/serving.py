@@ -1,0 +1,87 @@
+"""`serve`: one service in one process, until SIGTERM or Ctrl-C; the same manners as `penstock broker`."""
+
+from __future__ import annotations
+
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Final
+
+import uvicorn
+
+from penstock.settings.listeners import format_address
+from penstock.web.application import App
+
+CONNECTIONS_MAX: Final = 2_000
+"""Connections and requests under way; more are answered 503."""
+KEEP_ALIVE_S: Final = 60
+STOP_WITHIN_S: Final = 10
+_BACKLOG: Final = 1024
+
+
+def print_ready(address: str) -> None:
+    print(f"ready {address}", flush=True)
+
+
+def serve(app: App, host: str, port: int, ready: Callable[[str], None] = print_ready) -> None:
+    """Runs until it is told to stop; port 0 picks a free one. OSError when the address cannot be had."""
+    with listening_socket(host, port) as listener:
+        serve_on(app, listener, ready)
+
+
+def serve_on(app: App, listener: socket.socket, ready: Callable[[str], None] = print_ready) -> None:
+    """The same on a bound socket, for a service that must know its address before it starts."""
+    bound = listener.getsockname()
+    config = uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        lifespan="on",
+        server_header=False,
+        limit_concurrency=CONNECTIONS_MAX,
+        timeout_keep_alive=KEEP_ALIVE_S,
+        timeout_graceful_shutdown=STOP_WITHIN_S,
+    )
+    _Server(config, lambda: ready(format_address(bound[0], bound[1]))).run(sockets=[listener])
+
+
+def listening_socket(host: str, port: int) -> socket.socket:
+    """A bound socket; an empty host is every address."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(_BACKLOG)
+    except BaseException:
+        listener.close()
+        raise
+    return listener
+
+
+class _Server(uvicorn.Server):
+    """uvicorn, which says when it is ready and ends with success when it was asked to."""
+
+    def __init__(self, config: uvicorn.Config, on_ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._on_ready = on_ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started and not self.should_exit:
+            self._on_ready()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """uvicorn raises the signal again once it has stopped, and a clean end would look like a kill."""
+        former = {number: signal.signal(number, self._stop) for number in (signal.SIGTERM, signal.SIGINT)}
+        try:
+            yield
+        finally:
+            for number, handler in former.items():
+                signal.signal(number, handler)
+
+    def _stop(self, _number: int, _frame: FrameType | None) -> None:
+        self.should_exit = True
