@@ -14,6 +14,7 @@ from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import replace
 from typing import Any
 
+from penstock.client.configs import Configs, Owner
 from penstock.client.errors import INVALID, BrokerUnreachable, ClientError, InvalidValue, TopicNotFound
 from penstock.client.librdkafka import Connection, admin_binding
 from penstock.client.metadata import (
@@ -35,7 +36,10 @@ Partition = tuple[str, int]
 
 
 class Admin:
-    """One librdkafka admin client. `settings` are extra librdkafka settings, such as security ones."""
+    """One librdkafka admin client. `settings` are extra librdkafka settings, such as security ones.
+
+    `configs.Configs` and `groups.Groups` ask through it, too.
+    """
 
     def __init__(
         self,
@@ -46,7 +50,7 @@ class Admin:
     ) -> None:
         self.connection = Connection(bootstrap_servers, timeout_s, settings)
         self._binding = admin_binding()
-        self._client = self._binding.AdminClient(self.connection.settings())
+        self.client = self._binding.AdminClient(self.connection.settings())
 
     # -- asking
 
@@ -104,11 +108,7 @@ class Admin:
 
     def configs(self, topic: str) -> list[ConfigEntry]:
         """Every setting of a topic by name, defaults included."""
-        kind = self._binding.ConfigResource
-        resource = kind(kind.Type.TOPIC, topic)
-        futures = self._client.describe_configs([resource], request_timeout=self._timeout_s)
-        entries = self._result(futures[resource], f"read the settings of topic {topic!r}", topic)
-        return [_config_entry(entry) for _, entry in sorted(entries.items())]
+        return Configs(self).describe(Owner.topic(topic))
 
     # -- changing
 
@@ -118,8 +118,15 @@ class Admin:
         partitions: int | None = None,
         replication_factor: int | None = None,
         configs: Mapping[str, str] | None = None,
+        *,
+        replicas: Sequence[Sequence[int]] | None = None,
+        validate_only: bool = False,
     ) -> None:
-        """Create a topic; None for partitions or replicas takes the broker's default."""
+        """Create a topic; None for partitions or replicas takes the broker's default.
+
+        `replicas` names the brokers of each partition, in place of both. `validate_only` asks, but creates
+        nothing.
+        """
         check_topic_name(name)
         if partitions is not None and not 1 <= partitions <= PARTITIONS_MAX:
             raise InvalidValue(f"A topic cannot have {partitions} partitions. Ask for 1 to {PARTITIONS_MAX}.")
@@ -127,22 +134,29 @@ class Admin:
             raise InvalidValue(
                 f"A replication factor of {replication_factor} is not possible. Ask for 1 to {REPLICAS_MAX}."
             )
+        own: dict[str, Any] = {"replication_factor": -1 if replication_factor is None else replication_factor}
+        if replicas:
+            own = {"replica_assignment": [list(brokers) for brokers in replicas]}
+            partitions = len(replicas)
         new = self._binding.NewTopic(
             name,
             num_partitions=-1 if partitions is None else partitions,
-            replication_factor=-1 if replication_factor is None else replication_factor,
             config=dict(configs or {}),
+            **own,
         )
-        futures = self._client.create_topics(
-            [new], request_timeout=self._timeout_s, operation_timeout=self._timeout_s
+        futures = self.client.create_topics(
+            [new],
+            request_timeout=self.timeout_s,
+            operation_timeout=self.timeout_s,
+            validate_only=validate_only,
         )
-        self._result(futures[name], f"create topic {name!r}", name)
+        self.result(futures[name], f"create topic {name!r}", name)
 
     def delete_topic(self, name: str) -> None:
-        futures = self._client.delete_topics(
-            [name], request_timeout=self._timeout_s, operation_timeout=self._timeout_s
+        futures = self.client.delete_topics(
+            [name], request_timeout=self.timeout_s, operation_timeout=self.timeout_s
         )
-        self._result(futures[name], f"delete topic {name!r}", name)
+        self.result(futures[name], f"delete topic {name!r}", name)
 
     def add_partitions(self, name: str, total: int) -> None:
         """Grow a topic to `total` partitions; existing records stay where they are."""
@@ -152,26 +166,26 @@ class Admin:
                 f"Topic {name!r} has {current} partitions and cannot be changed to {total}. "
                 f"Ask for more than {current}; partitions are never taken away."
             )
-        futures = self._client.create_partitions(
+        futures = self.client.create_partitions(
             [self._binding.NewPartitions(name, total)],
-            request_timeout=self._timeout_s,
-            operation_timeout=self._timeout_s,
+            request_timeout=self.timeout_s,
+            operation_timeout=self.timeout_s,
         )
-        self._result(futures[name], f"add partitions to topic {name!r}", name)
+        self.result(futures[name], f"add partitions to topic {name!r}", name)
 
     # -- how
 
     @property
-    def _timeout_s(self) -> float:
+    def timeout_s(self) -> float:
         return self.connection.timeout_s
 
     def _metadata(self) -> Any:
         from confluent_kafka import KafkaException
 
         try:
-            return self._client.list_topics(timeout=self._timeout_s)
+            return self.client.list_topics(timeout=self.timeout_s)
         except KafkaException as error:
-            self._client.poll(0)  # hands over what the connections complained of
+            self.client.poll(0)  # hands over what the connections complained of
             raise self.connection.error(error, "read the cluster's metadata") from error
 
     def _list_offsets(self, partitions: Iterable[Partition], spec: Any) -> dict[Partition, int]:
@@ -180,7 +194,7 @@ class Admin:
         asked = {TopicPartition(topic, index): spec for topic, index in partitions}
         if not asked:
             return {}
-        futures = self._client.list_offsets(asked, request_timeout=self._timeout_s)
+        futures = self.client.list_offsets(asked, request_timeout=self.timeout_s)
         return self._answers(futures)
 
     def _answers(self, futures: Mapping[Any, Future[Any]]) -> dict[Partition, int]:
@@ -188,12 +202,12 @@ class Admin:
 
         Raises only when no answer came at all.
         """
-        deadline = time.monotonic() + self._timeout_s + 1
+        deadline = time.monotonic() + self.timeout_s + 1
         offsets: dict[Partition, int] = {}
         failed: ClientError | None = None
         for asked, future in futures.items():
             try:
-                answer = self._result(future, f"read offsets of topic {asked.topic!r}", asked.topic, deadline)
+                answer = self.result(future, f"read offsets of topic {asked.topic!r}", asked.topic, deadline)
                 offsets[asked.topic, asked.partition] = answer.offset
             except BrokerUnreachable as error:
                 failed = error
@@ -203,19 +217,21 @@ class Admin:
             raise failed
         return offsets
 
-    def _result(self, future: Future[Any], doing: str, topic: str, deadline: float | None = None) -> Any:
+    def result(
+        self, future: Future[Any], doing: str, topic: str | None = None, deadline: float | None = None
+    ) -> Any:
         """A future's result within the deadline (librdkafka's own comes first; ours is the safety net)."""
         from confluent_kafka import KafkaException
 
-        remaining = self._timeout_s + 1 if deadline is None else max(0.0, deadline - time.monotonic())
+        remaining = self.timeout_s + 1 if deadline is None else max(0.0, deadline - time.monotonic())
         try:
             return future.result(timeout=remaining)
         except KafkaException as error:
-            self._client.poll(0)
+            self.client.poll(0)
             raise self.connection.error(error, doing, topic) from error
         except FutureTimeout as error:
             address, reason = self.connection.bootstrap_servers, self.connection.reason
-            raise BrokerUnreachable(address, self._timeout_s, reason) from error
+            raise BrokerUnreachable(address, self.timeout_s, reason) from error
 
 
 def check_topic_name(name: str) -> None:
@@ -256,11 +272,6 @@ def _topic_info(found: Any) -> TopicInfo:
         for index, p in sorted(found.partitions.items())
     )
     return TopicInfo(found.topic, partitions)
-
-
-def _config_entry(entry: Any) -> ConfigEntry:
-    source = admin_binding().ConfigSource(entry.source).name if entry.source is not None else "UNKNOWN_CONFIG"
-    return ConfigEntry(entry.name, entry.value, bool(entry.is_default), bool(entry.is_sensitive), source)
 
 
 def _known(node_id: int | None) -> int | None:

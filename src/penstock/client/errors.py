@@ -4,6 +4,7 @@
     ├── BrokerUnreachable       nobody answered at the given addresses before the deadline
     ├── TopicNotFound           no topic of that name
     ├── PartitionNotFound       the topic has no such partition
+    ├── GroupNotFound           no consumer group of that name
     ├── TopicExists             the name is taken
     ├── InvalidValue            the caller or the broker refused a value
     ├── Unsupported             this broker does not know the request
@@ -50,6 +51,13 @@ class PartitionNotFound(ClientError):
     def __init__(self, topic: str, partition: int, partitions: int) -> None:
         last = f"0 to {partitions - 1}" if partitions > 1 else "0 only"
         super().__init__(f"Topic {topic!r} has no partition {partition}. Its partitions are {last}.")
+
+
+class GroupNotFound(ClientError):
+    code = "group_not_found"
+
+    def __init__(self, group_id: str) -> None:
+        super().__init__(f"There is no consumer group named {group_id!r}.")
 
 
 class TopicExists(ClientError):

@@ -81,12 +81,62 @@ class TopicInfo:
 
 
 @dataclass(frozen=True, slots=True)
+class ConfigSynonym:
+    """Another place that gives a setting its value, weaker than the one before it."""
+
+    name: str
+    value: str | None
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
 class ConfigEntry:
     name: str
     value: str | None
     is_default: bool
     is_sensitive: bool
     source: str
+    is_read_only: bool = False
+    synonyms: tuple[ConfigSynonym, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GroupMember:
+    """A consumer of a group, and the partitions that it has."""
+
+    member_id: str
+    instance_id: str | None
+    client_id: str
+    host: str
+    partitions: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupInfo:
+    """A consumer group. `state` and `kind` are Kafka's words, such as STABLE and CLASSIC."""
+
+    group_id: str
+    state: str
+    kind: str
+    is_simple: bool
+    assignor: str
+    coordinator: int | None
+    members: tuple[GroupMember, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionLag:
+    """How far a group is behind the end of one partition; `member` is who has it, if anybody does."""
+
+    topic: str
+    partition: int
+    committed_offset: int
+    end_offset: int
+    member: GroupMember | None = None
+
+    @property
+    def lag(self) -> int:
+        return max(0, self.end_offset - self.committed_offset)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,93 @@
+"""`Groups`: consumer groups, their members, what they have committed and how far they are behind.
+
+Thin over `admin.Admin`, whose deadline and errors it shares; it joins no group. Called by the REST Proxy.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.client.admin import Admin, Partition
+from penstock.client.errors import BrokerRefused, GroupNotFound, InvalidValue
+from penstock.client.metadata import GroupInfo, GroupMember, PartitionLag
+
+GROUP_ID_NOT_FOUND = "GROUP_ID_NOT_FOUND"
+
+
+class Groups:
+    def __init__(self, admin: Admin) -> None:
+        self._admin = admin
+
+    def names(self) -> list[str]:
+        """The ids of all groups, in order."""
+        future = self._admin.client.list_consumer_groups(request_timeout=self._admin.timeout_s)
+        listing = self._admin.result(future, "list the consumer groups")
+        return sorted(group.group_id for group in listing.valid)
+
+    def describe_all(self) -> list[GroupInfo]:
+        """Every group; one that ends meanwhile is left out."""
+        names = self.names()
+        found = (self._describe(names) if names else {}).values()
+        return [group for group in found if group is not None]
+
+    def describe(self, group_id: str) -> GroupInfo:
+        if not group_id:
+            raise InvalidValue("The id of a consumer group is empty. Give at least one character.")
+        found = self._describe([group_id])[group_id]
+        if found is None:
+            raise GroupNotFound(group_id)
+        return found
+
+    def committed(self, group_id: str) -> dict[Partition, int]:
+        """Where the group goes on, for each partition that it has committed."""
+        from confluent_kafka import ConsumerGroupTopicPartitions
+
+        asked = [ConsumerGroupTopicPartitions(group_id)]
+        futures = self._admin.client.list_consumer_group_offsets(asked, request_timeout=self._admin.timeout_s)
+        answer = self._admin.result(futures[group_id], f"read the offsets of group {group_id!r}")
+        return {(at.topic, at.partition): at.offset for at in answer.topic_partitions if at.offset >= 0}
+
+    def lags(self, group_id: str) -> tuple[GroupInfo, list[PartitionLag]]:
+        """The group, and its lag on each partition that it has committed and that still exists."""
+        group = self.describe(group_id)
+        committed = self.committed(group_id)
+        ends = self._admin.end_offsets(committed)
+        owners = {partition: member for member in group.members for partition in member.partitions}
+        return group, [
+            PartitionLag(*partition, offset, ends[partition], owners.get(partition))
+            for partition, offset in sorted(committed.items())
+            if partition in ends
+        ]
+
+    def _describe(self, names: list[str]) -> dict[str, GroupInfo | None]:
+        futures = self._admin.client.describe_consumer_groups(names, request_timeout=self._admin.timeout_s)
+        return {name: self._described(name, future) for name, future in futures.items()}
+
+    def _described(self, name: str, future: Any) -> GroupInfo | None:
+        """None when there is no such group: brokers say so by an error or by the state DEAD."""
+        try:
+            found = self._admin.result(future, f"describe consumer group {name!r}")
+        except BrokerRefused as error:
+            if error.kafka_code == GROUP_ID_NOT_FOUND:
+                return None
+            raise
+        info = _group_info(found)
+        return None if info.state == "DEAD" else info
+
+
+def _group_info(found: Any) -> GroupInfo:
+    return GroupInfo(
+        found.group_id,
+        found.state.name,
+        found.type.name,
+        found.is_simple_consumer_group,
+        found.partition_assignor,
+        found.coordinator.id if found.coordinator is not None else None,
+        tuple(_member(member) for member in found.members),
+    )
+
+
+def _member(found: Any) -> GroupMember:
+    assigned = found.assignment.topic_partitions if found.assignment is not None else []
+    partitions = tuple(sorted((at.topic, at.partition) for at in assigned or ()))
+    return GroupMember(found.member_id, found.group_instance_id, found.client_id, found.host, partitions)
