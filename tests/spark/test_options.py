@@ -43,7 +43,14 @@ def test_a_time_wins_over_offsets() -> None:
 
 
 def test_a_client_setting_of_another_client_is_let_through() -> None:
-    read_options({**SERVERS, "subscribe": "a", "kafka.max.poll.records": "5"}, streaming=True)
+    tuned = {"kafka.max.poll.records": "5", "fetchOffset.numRetries": "3", "groupIdPrefix": "spark"}
+    read_options({**SERVERS, "subscribe": "a", **tuned}, streaming=True)
+
+
+def test_a_time_is_written_as_spark_writes_it() -> None:
+    for text, seconds in (("15m", 900.0), ("2 h", 7200.0), ("500ms", 0.5), ("1500", 1.5)):
+        options = read_options({**SERVERS, "subscribe": "a", "maxTriggerDelay": text}, streaming=True)
+        assert options.max_trigger_delay_seconds == seconds
 
 
 @pytest.mark.parametrize(
@@ -60,7 +67,14 @@ def test_a_client_setting_of_another_client_is_let_through() -> None:
         ({**SERVERS, "subscribe": "a", "endingOffsets": "latest"}, "a stream has no end"),
         ({**SERVERS, "subscribe": "a", "maxOffsetsPerTrigger": "0"}, "more than zero"),
         ({**SERVERS, "subscribe": "a", "failOnDataLoss": "maybe"}, "true or false"),
-        ({**SERVERS, "subscribe": "a", "minPartitions": "4"}, "'minpartitions' means nothing"),
+        ({**SERVERS, "subscribe": "a", "maxPartitions": "4"}, "'maxpartitions' means nothing"),
+        ({**SERVERS, "subscribe": "a", "minPartitions": "none"}, "a whole number"),
+        ({**SERVERS, "subscribe": "a", "maxTriggerDelay": "soon"}, "a time as 15m"),
+        ({**SERVERS, "subscribe": "a", "groupIdForOffsets": " "}, "the id of a consumer group"),
+        (
+            {**SERVERS, "subscribe": "a", "minOffsetsPerTrigger": "9", "maxOffsetsPerTrigger": "8"},
+            "is more than maxOffsetsPerTrigger",
+        ),
         ({**SERVERS, "subscribe": "a", "kafka.isolation.level": "none"}, "read_committed"),
         ({**SERVERS, "subscribe": "a", "kafka.security.protocol": "SSL"}, "only PLAINTEXT"),
         ({**SERVERS, "subscribe": "a", "kafka.sasl.mechanism": "PLAIN"}, "only PLAINTEXT"),

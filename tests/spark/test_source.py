@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Producer
 from confluent_kafka import TopicPartition as Position
 from confluent_kafka.admin import AdminClient, NewPartitions
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 
 from penstock.spark.datasource import PenstockDataSource
+from penstock.spark.limits import OffsetRange
 from penstock.spark.options import OptionError
 from penstock.spark.positions import PositionError
-from penstock.spark.reading import DataLoss, OffsetRange
-from penstock.spark.source import PenstockStreamReader, from_json, limited, to_json
+from penstock.spark.reading import DataLoss
+from penstock.spark.source import PenstockStreamReader, from_json, to_json
 from penstock.wire.cluster import TopicPartition
-from penstock.wire.errors import UnknownTopic
+from penstock.wire.errors import Refused, UnknownTopic
 
 A, B, C = (TopicPartition("t", number) for number in range(3))
 NOW = 1_700_000_000_000
@@ -47,13 +49,6 @@ def test_offsets_are_written_in_one_order_only() -> None:
     assert list(written) == ["a", "b"]
     assert list(written["b"]) == ["9", "10"]
     assert to_json(from_json(written)) == written
-
-
-def test_a_limit_is_shared_by_size_and_starves_nobody() -> None:
-    start, end = {A: 0, B: 100, C: 5}, {A: 1000, B: 101, C: 5}
-    shared = limited(start, end, 100)
-    assert shared == {A: 99, B: 101, C: 5}
-    assert limited(start, end, 5000) == end
 
 
 def test_a_stream_goes_from_the_start_by_limited_steps_to_the_end(
@@ -209,3 +204,73 @@ def test_records_that_aged_out_are_a_loss_unless_losses_do_not_matter(
         rows(stream(servers, subscribe=topic), wanted)
     lenient = stream(servers, subscribe=topic, failOnDataLoss="false")
     assert [row["offset"] for row in rows(lenient, wanted)] == [6, 7, 8]
+
+
+def test_a_batch_waits_for_the_least_number_of_offsets_but_not_when_everything_is_to_be_read_now(
+    servers: str, new_topic: Callable[..., str]
+) -> None:
+    topic = new_topic()
+    produce(servers, topic, 5)
+    wanted = {"subscribe": topic, "startingOffsets": "earliest", "minOffsetsPerTrigger": "8"}
+    reader = stream(servers, **wanted)
+    start = reader.initialOffset()
+    assert reader.latestOffset(start, ReadAllAvailable()) == start
+    produce(servers, topic, 5)
+    assert reader.latestOffset(start, ReadAllAvailable()) == {topic: {"0": 10}}
+    now = stream(servers, **wanted)
+    now.prepareForTriggerAvailableNow()
+    assert now.latestOffset({topic: {"0": 7}}, ReadAllAvailable()) == {topic: {"0": 10}}
+
+
+def test_min_partitions_cuts_ranges_and_their_parts_are_the_whole_in_order(
+    servers: str, new_topic: Callable[..., str]
+) -> None:
+    topic = new_topic(partitions=2)
+    produce(servers, topic, 100, 0)
+    produce(servers, topic, 10, 1)
+    reader = stream(servers, subscribe=topic, startingOffsets="earliest", minPartitions="5")
+    parts = reader.partitions(reader.initialOffset(), reader.latestOffset({}, ReadAllAvailable()))
+    assert [(part.partition, part.start, part.end) for part in parts] == [
+        *((0, 0, 25), (0, 25, 50), (0, 50, 75), (0, 75, 100)),
+        (1, 0, 10),
+    ]
+    assert [int(row["value"]) for row in rows(reader, parts[:4])] == list(range(100))
+
+
+def test_progress_is_committed_as_a_group_that_lag_tools_can_see(
+    servers: str, new_topic: Callable[..., str]
+) -> None:
+    topic = new_topic(partitions=2)
+    reader = stream(servers, subscribe=topic, groupIdForOffsets=f"{topic}-lag")
+    reader.commit({topic: {"0": 3, "1": 0}})
+    reader.commit({topic: {"0": 7, "1": 2}})
+    admin = AdminClient({"bootstrap.servers": servers})
+    wanted = ConsumerGroupTopicPartitions(f"{topic}-lag")
+    (future,) = admin.list_consumer_group_offsets([wanted]).values()
+    found = {p.partition: p.offset for p in future.result(20).topic_partitions}
+    assert found == {0: 7, 1: 2}
+
+
+def test_a_group_with_members_is_not_used_to_show_progress(
+    servers: str, new_topic: Callable[..., str]
+) -> None:
+    topic = new_topic()
+    group = f"{topic}-busy"
+    member = Consumer({"bootstrap.servers": servers, "group.id": group})
+    member.subscribe([topic])
+    try:
+        end = time.monotonic() + 20
+        while not member.assignment() and time.monotonic() < end:
+            member.poll(0.1)
+        reader = stream(servers, subscribe=topic, groupIdForOffsets=group)
+        with pytest.raises(Refused, match=f"'{group}' has members .*choose a group id that no consumer uses"):
+            reader.commit({topic: {"0": 0}})
+    finally:
+        member.close()
+
+
+def test_a_broker_that_is_away_fails_neither_lag_nor_group_offsets() -> None:
+    options = {"subscribe": "t", "kafka.default.api.timeout.ms": "100", "groupIdForOffsets": "g"}
+    reader = stream("127.0.0.1:1", **options)
+    assert reader.reportLatestOffset() is None
+    reader.commit({"t": {"0": 1}})

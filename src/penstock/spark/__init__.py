@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from penstock.spark.datasource import PenstockDataSource as PenstockDataSource
+    from penstock.spark.lag import lag as lag
     from penstock.spark.launch import session as session
 
-__all__ = ["PenstockDataSource", "session"]
+__all__ = ["PenstockDataSource", "lag", "session"]
 
 
 def __getattr__(name: str) -> Any:
@@ -20,6 +21,10 @@ def __getattr__(name: str) -> Any:
         from penstock.spark.launch import session
 
         return session
+    if name == "lag":
+        from penstock.spark.lag import lag
+
+        return lag
     if name == "PenstockDataSource":
         from penstock.spark.datasource import PenstockDataSource
 

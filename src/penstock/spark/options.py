@@ -23,10 +23,20 @@ _READ: Final = {
     *("subscribe", "subscribepattern", "assign", "startingoffsets", "endingoffsets", "startingtimestamp"),
     *("endingtimestamp", "startingoffsetsbytimestamp", "endingoffsetsbytimestamp"),
     *("startingoffsetsbytimestampstrategy", "maxoffsetspertrigger", "includeheaders", "failondataloss"),
-    *("columns", "path"),
+    *("minpartitions", "maxrecordsperpartition", "minoffsetspertrigger", "maxtriggerdelay"),
+    *("groupidforoffsets", "columns", "path"),
+}
+# What tunes the other connector's consumers and has no counterpart here.
+_TUNING: Final = {
+    *("kafkaconsumer.polltimeoutms", "fetchoffset.numretries", "fetchoffset.retryintervalms"),
+    "groupidprefix",
 }
 # Spark hands its own options on, the name of a streaming query among them.
 _WRITE: Final = {SERVERS, "topic", "path", "checkpointlocation", "queryname", "includeheaders"}
+_PATIENCE_SECONDS: Final = 60.0
+_DELAY_SECONDS: Final = 15 * 60.0
+_DURATION: Final = re.compile(r"\s*(\d+)\s*([a-z]*)\s*")
+_UNITS: Final = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
 _SECURITY: Final = re.compile(r"kafka\.(security\.protocol|ssl\..*|sasl\..*)")
 _CODECS: Final = {codec.name.lower(): codec for codec in Codec}
 
@@ -46,6 +56,14 @@ class ReadOptions:
     starting: Positions
     ending: Positions
     max_offsets_per_trigger: int | None
+    min_offsets_per_trigger: int | None
+    max_trigger_delay_seconds: float
+    """How long a batch waits for `min_offsets_per_trigger`."""
+    min_partitions: int | None
+    max_records_per_partition: int | None
+    group_id_for_offsets: str | None
+    patience_seconds: float
+    """How long the brokers may be silent before the query fails."""
     include_headers: bool
     fail_on_data_loss: bool
     read_committed: bool
@@ -63,7 +81,11 @@ class WriteOptions:
 
 
 def read_options(options: Mapping[str, str], *, streaming: bool) -> ReadOptions:
-    given = _checked(options, _READ, "reading")
+    given = _checked(options, _READ | _TUNING, "reading")
+    most, least = _positive(given, "maxoffsetspertrigger"), _positive(given, "minoffsetspertrigger")
+    if most is not None and least is not None and least > most:
+        raise OptionError(f"minOffsetsPerTrigger ({least}) is more than maxOffsetsPerTrigger ({most})")
+    patience_ms = _positive(given, "kafka.default.api.timeout.ms")
     start, end = _positions(given, "starting"), _positions(given, "ending")
     if streaming and end is not None:
         raise OptionError("endingOffsets and endingTimestamp are for spark.read: a stream has no end")
@@ -80,7 +102,13 @@ def read_options(options: Mapping[str, str], *, streaming: bool) -> ReadOptions:
         **_subscription(given),
         starting=start or (now() if streaming else beginning()),
         ending=end or now(),
-        max_offsets_per_trigger=_positive(given, "maxoffsetspertrigger"),
+        max_offsets_per_trigger=most,
+        min_offsets_per_trigger=least,
+        max_trigger_delay_seconds=_seconds(given, "maxtriggerdelay", default=_DELAY_SECONDS),
+        min_partitions=_positive(given, "minpartitions"),
+        max_records_per_partition=_positive(given, "maxrecordsperpartition"),
+        group_id_for_offsets=_group(given, streaming=streaming),
+        patience_seconds=_PATIENCE_SECONDS if patience_ms is None else patience_ms / 1000,
         include_headers=_boolean(given, "includeheaders", default=False),
         fail_on_data_loss=_boolean(given, "failondataloss", default=True),
         read_committed=isolation == "read_committed",
@@ -213,6 +241,25 @@ def _positive(given: Mapping[str, str], name: str) -> int | None:
     if number <= 0:
         raise OptionError(f"{name} is more than zero, not {number}")
     return number
+
+
+def _seconds(given: Mapping[str, str], name: str, *, default: float) -> float:
+    """A time as Spark writes it: 15m, 30s, 500ms; milliseconds when there is no unit."""
+    if name not in given:
+        return default
+    match = _DURATION.fullmatch(given[name].lower())
+    if match is None or (match[2] or "ms") not in _UNITS:
+        raise OptionError(f"{name} is a time as 15m, 30s or 500ms, not {given[name]!r}")
+    return int(match[1]) * _UNITS[match[2] or "ms"]
+
+
+def _group(given: Mapping[str, str], *, streaming: bool) -> str | None:
+    group = given.get("groupidforoffsets")
+    if group is not None and not group.strip():
+        raise OptionError("groupIdForOffsets is the id of a consumer group, not nothing")
+    if group is not None and not streaming:
+        raise OptionError("groupIdForOffsets is for spark.readStream: a batch has no progress to commit")
+    return group
 
 
 def _boolean(given: Mapping[str, str], name: str, *, default: bool) -> bool:

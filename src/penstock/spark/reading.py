@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 import pyarrow as pa
-from pyspark.sql.datasource import InputPartition
 from pyspark.sql.types import StructType
 
 from penstock.records.batch import HEADER_SIZE, CorruptBatch
@@ -17,6 +16,7 @@ from penstock.records.record import MAX_DECODED_BYTES
 from penstock.records.walk import ColumnBuilder
 from penstock.spark.arrow import ROWS, BatchMaker
 from penstock.spark.clusters import cluster_for
+from penstock.spark.limits import OffsetRange
 from penstock.spark.options import ReadOptions
 from penstock.wire import offsets
 from penstock.wire.cluster import Cluster, TopicPartition
@@ -26,7 +26,6 @@ from penstock.wire.fetch import Batch, FetchOptions, fetch
 
 log = logging.getLogger(__name__)
 
-METADATA_SECONDS: Final = 60.0
 # Large records make a batch before there are ROWS of them.
 _GATHERED_BYTES: Final = 16 * 1024 * 1024
 
@@ -37,16 +36,6 @@ class DataLoss(RuntimeError):
 
 class UnreadableBatch(RuntimeError):
     """A batch whose bytes arrived as they were stored, and are not records."""
-
-
-@dataclass
-class OffsetRange(InputPartition):
-    """What one task reads: from `start` up to and without `end`."""
-
-    topic: str
-    partition: int
-    start: int
-    end: int
 
 
 def read_range(wanted: OffsetRange, schema: StructType, options: ReadOptions) -> Iterator[pa.RecordBatch]:
@@ -69,12 +58,11 @@ def _batches(
     cluster: Cluster, partition: TopicPartition, wanted: OffsetRange, options: ReadOptions
 ) -> Iterator[Batch]:
     """The stored batches; goes on after a hole only where the user has said that holes do not matter."""
+    fetch_options = FetchOptions(read_committed=options.read_committed, idle_seconds=options.patience_seconds)
     position = wanted.start
     while position < wanted.end:
         try:
-            for batch in fetch(
-                cluster, partition, position, wanted.end, FetchOptions(read_committed=options.read_committed)
-            ):
+            for batch in fetch(cluster, partition, position, wanted.end, fetch_options):
                 position = batch.header.next_offset
                 yield batch
             return
@@ -84,7 +72,7 @@ def _batches(
                     f"offsets {position} to {wanted.end} of {partition} were to be read. {error}. Set "
                     "failOnDataLoss to false to go on with what is there"
                 ) from error
-            first = offsets.earliest(cluster, [partition], Deadline(METADATA_SECONDS))[partition]
+            first = offsets.earliest(cluster, [partition], Deadline(options.patience_seconds))[partition]
             log.warning("%s: offsets %d to %d are gone and were skipped", partition, position, first)
             if first <= position:  # the log ends before what was to be read
                 return

@@ -7,8 +7,8 @@ always in the same order, because Spark compares their text. The reading itself 
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, InputPartition
@@ -22,15 +22,19 @@ from pyspark.sql.types import StructType
 
 from penstock.spark.clusters import cluster_for
 from penstock.spark.discovery import discover, look_again
+from penstock.spark.limits import Minimum, OffsetRange, Offsets, limited, split
 from penstock.spark.options import ReadOptions
-from penstock.spark.reading import METADATA_SECONDS, DataLoss, OffsetRange, read_range
-from penstock.wire import offsets
+from penstock.spark.reading import DataLoss, read_range
+from penstock.wire import group_offsets, offsets
 from penstock.wire.cluster import Cluster, TopicPartition
 from penstock.wire.deadline import Deadline
+from penstock.wire.errors import WireError
 
 log = logging.getLogger(__name__)
 
-Offsets = dict[TopicPartition, int]
+# Lag and group offsets are for people to look at: the query does not wait long for them.
+REPORT_SECONDS: Final = 5.0
+
 OffsetJson = dict[str, dict[str, int]]
 
 
@@ -49,20 +53,6 @@ def from_json(written: Mapping[str, Mapping[str, int]]) -> Offsets:
     }
 
 
-def limited(start: Offsets, end: Offsets, limit: int) -> Offsets:
-    """About `limit` offsets after `start`, shared out by how much each partition has; none starves."""
-    sizes = {partition: max(0, end[partition] - start[partition]) for partition in end}
-    total = sum(sizes.values())
-    if total <= limit:
-        return end
-    shared = {}
-    for partition, size in sizes.items():
-        share = limit * size / total
-        step = math.ceil(share) if share < 1 else math.floor(share)
-        shared[partition] = min(end[partition], start[partition] + step) if size else end[partition]
-    return shared
-
-
 class PenstockReader(DataSourceReader):
     """`spark.read`: from the starting to the ending offsets, both settled when the query is planned."""
 
@@ -73,15 +63,12 @@ class PenstockReader(DataSourceReader):
     def partitions(self) -> list[InputPartition]:
         options = self._options
         cluster = cluster_for(options.bootstrap_servers, options.client_id)
-        deadline = Deadline(METADATA_SECONDS)
+        deadline = Deadline(options.patience_seconds)
         partitions = discover(cluster, options, deadline)
         start = options.starting.resolve(cluster, partitions, deadline)
         end = options.ending.resolve(cluster, partitions, deadline, read_committed=options.read_committed)
-        return [
-            OffsetRange(*partition, start[partition], end[partition])
-            for partition in partitions
-            if start[partition] < end[partition]
-        ]
+        ranges = [OffsetRange(*partition, start[partition], end[partition]) for partition in partitions]
+        return list(split(ranges, options.min_partitions, options.max_records_per_partition))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         if not isinstance(partition, OffsetRange):  # Spark makes a partition of its own when we have none
@@ -97,9 +84,11 @@ class PenstockStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._options = options
         self._last_offsets: Offsets | None = None
         """Where an available-now query ends; None in any other."""
+        least = options.min_offsets_per_trigger
+        self._minimum = None if least is None else Minimum(least, options.max_trigger_delay_seconds)
 
     def initialOffset(self) -> OffsetJson:  # noqa: N802
-        cluster, deadline = self._cluster(), Deadline(METADATA_SECONDS)
+        cluster, deadline = self._cluster(), self._deadline()
         partitions = discover(cluster, self._options, deadline)
         return to_json(
             self._options.starting.resolve(
@@ -126,28 +115,48 @@ class PenstockStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                     f"{partition} was read up to offset {begin[partition]} and ends at {end[partition]} now: "
                     "it was truncated, or its topic was created anew"
                 )
-        if isinstance(limit, ReadMaxRows):
-            begin |= self._first_offsets(end.keys() - begin.keys())
-            end = limited(begin, end, limit.max_rows)
-        return to_json(end)
+        if not isinstance(limit, ReadMaxRows) and self._minimum is None:
+            return to_json(end)
+        known = begin | self._first_offsets(end.keys() - begin.keys())
+        # An available-now query takes what there is: it would wait for ever for more.
+        if self._minimum is not None and self._last_offsets is None:
+            available = sum(max(0, offset - known[partition]) for partition, offset in end.items())
+            if not self._minimum.reached(available):
+                return start
+        return to_json(limited(known, end, limit.max_rows) if isinstance(limit, ReadMaxRows) else end)
 
-    def reportLatestOffset(self) -> OffsetJson:  # noqa: N802
-        return to_json(self._ends())
+    def reportLatestOffset(self) -> OffsetJson | None:  # noqa: N802
+        """The ends now, for the lag in the query's progress; a broker that is away fails no query here."""
+        try:
+            return to_json(self._ends(Deadline(min(REPORT_SECONDS, self._options.patience_seconds))))
+        except (WireError, DataLoss) as error:
+            log.warning("the lag cannot be told: %s", error)
+            return None
 
     def partitions(self, start: OffsetJson, end: OffsetJson) -> Sequence[InputPartition]:
         begin, finish = from_json(start), from_json(end)
         # New partitions are read from their beginning, and so are those whose topic was created anew.
         anew = [p for p, offset in finish.items() if p not in begin or offset < begin[p]]
         begin |= self._first_offsets(anew)
-        return [
-            OffsetRange(*partition, begin[partition], offset)
-            for partition, offset in sorted(finish.items())
-            if begin[partition] < offset
-        ]
+        ranges = [OffsetRange(*partition, begin[partition], end) for partition, end in sorted(finish.items())]
+        return split(ranges, self._options.min_partitions, self._options.max_records_per_partition)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, OffsetRange), partition
         return read_range(partition, self._schema, self._options)
+
+    def commit(self, end: OffsetJson) -> None:
+        """What is before `end` is done. The place itself is in the checkpoint; this is for others to see."""
+        group = self._options.group_id_for_offsets
+        if group is None:
+            return
+        try:
+            deadline = Deadline(min(REPORT_SECONDS, self._options.patience_seconds))
+            group_offsets.commit(self._cluster(), group, from_json(end), deadline)
+        except WireError as error:
+            if not error.retriable:
+                raise
+            log.warning("group %r does not show where the query is: %s", group, error)
 
     def stop(self) -> None:
         self._cluster().close()
@@ -155,8 +164,11 @@ class PenstockStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _cluster(self) -> Cluster:
         return cluster_for(self._options.bootstrap_servers, self._options.client_id)
 
-    def _ends(self) -> Offsets:
-        cluster, deadline = self._cluster(), Deadline(METADATA_SECONDS)
+    def _deadline(self) -> Deadline:
+        return Deadline(self._options.patience_seconds)
+
+    def _ends(self, deadline: Deadline | None = None) -> Offsets:
+        cluster, deadline = self._cluster(), deadline or self._deadline()
         partitions, missing = look_again(cluster, self._options, deadline)
         if missing:
             self._lost(f"{missing[0]} does not exist at {self._options.bootstrap_servers} any more")
@@ -165,7 +177,7 @@ class PenstockStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _first_offsets(self, partitions: Sequence[TopicPartition] | set[TopicPartition]) -> Offsets:
         if not partitions:
             return {}
-        return offsets.earliest(self._cluster(), list(partitions), Deadline(METADATA_SECONDS))
+        return offsets.earliest(self._cluster(), list(partitions), self._deadline())
 
     def _lost(self, what: str) -> None:
         if self._options.fail_on_data_loss:
