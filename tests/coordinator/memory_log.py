@@ -8,6 +8,7 @@ from penstock.coordinator.shard_log import Entry, Marker
 from penstock.protocol.errors import KafkaError
 from penstock.records.batch import NO_PRODUCER_ID, read_header
 from penstock.records.record import decode_batch
+from penstock.replication.markers import TransactionMarker
 
 
 class MemoryLog:
@@ -37,6 +38,12 @@ class MemoryLog:
         if self.commits_at_once:
             self._committed = self._end
         return base
+
+    def append_marker(self, marker: TransactionMarker) -> int:
+        if self.refusal is not None:
+            raise self.refusal
+        self.mark(Marker(marker.producer_id, marker.commit))
+        return self._end - 1
 
     @property
     def committed_offset(self) -> int:

@@ -74,10 +74,23 @@ class State(Protocol):
         ...
 
 
+class _Action(NamedTuple):
+    """Watches a promise, and acts unless it was broken."""
+
+    promise: Promise[None]
+    act: Callable[[], None]
+
+    def wake(self) -> None:
+        if not self.promise.broken:
+            self.act()
+
+
 class Context:
     """Time, timers and the outbox of one shard. Everything said through it is said under the shard's lock."""
 
-    def __init__(self, index: int, clock: Clock, timers: Timers[Operation]) -> None:
+    def __init__(self, index: int, clock: Clock, timers: Timers[Operation], epoch: int = 0) -> None:
+        self.epoch = epoch
+        """The leader epoch under which the shard was elected."""
         self._index = index
         self._clock = clock
         self._timers = timers
@@ -103,6 +116,13 @@ class Context:
 
     def fail(self, promise: Promise[T], error: KafkaError) -> None:
         self._outbox.append(Answer(promise, None, error))
+
+    def when_committed(self, action: Callable[[], None]) -> None:
+        """Act, without any lock, as soon as everything the shard has written so far is committed; never when
+        the shard is given up before that."""
+        promise: Promise[None] = Promise()
+        promise.watch(_Action(promise, action))
+        self.complete(promise, None)
 
     def take_outbox(self) -> list[Answer]:
         """What is to be said, for the runtime, which says it without holding a lock."""

@@ -27,6 +27,11 @@ class Promise(Generic[T]):
     def done(self) -> bool:
         return self._done
 
+    @property
+    def broken(self) -> bool:
+        """Whether it was done with an error."""
+        return self._error is not None
+
     def complete(self, value: T) -> None:
         self._settle(value, None)
 
@@ -60,3 +65,15 @@ class Promise(Generic[T]):
             waiters, self._waiters = self._waiters, []
         for waiter in waiters:
             waiter.wake()
+
+
+def done(value: T) -> Promise[T]:
+    promise: Promise[T] = Promise()
+    promise.complete(value)
+    return promise
+
+
+def failed(error: KafkaError) -> Promise[T]:
+    promise: Promise[T] = Promise()
+    promise.fail(error)
+    return promise

@@ -23,6 +23,7 @@ from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.records.batch import NO_PRODUCER_ID
 from penstock.records.codecs import Codec
 from penstock.records.record import encode_batch
+from penstock.replication.markers import TransactionMarker
 
 _log = logging.getLogger(__name__)
 
@@ -77,7 +78,7 @@ class Runtime(Generic[S]):
             if present.epoch >= epoch:
                 return
             self.resign(index)
-        context = Context(index, self._clock, self._timers)
+        context = Context(index, self._clock, self._timers, epoch)
         shard = _Shard(log, context, self._new_state(context), epoch)
         log.on_commit(lambda: self._release(shard))
         with self._lock:
@@ -193,6 +194,15 @@ class Runtime(Generic[S]):
         with shard.lock:
             self._check(shard, index)
             shard.state.replay_marker(marker)
+
+    def append_marker(self, index: int, marker: TransactionMarker) -> None:
+        """End a transaction that wrote to this partition: write the marker and replay it, with nothing in
+        between. KafkaError when the shard is not here or the marker is refused."""
+        shard = self._active(index)
+        with shard.lock:
+            self._check(shard, index)
+            shard.written_offset = shard.log.append_marker(marker) + 1
+            shard.state.replay_marker(Marker(marker.producer_id, marker.commit))
 
     def active_shards(self) -> list[int]:
         return [index for index, shard in self._shards.items() if shard.phase is Phase.ACTIVE]

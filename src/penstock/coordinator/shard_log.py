@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol
 
 from penstock.records.batch import NO_PRODUCER_ID
 from penstock.records.record import Record
+from penstock.replication.markers import TransactionMarker
 
 
 class Entry(NamedTuple):
@@ -29,6 +30,10 @@ class ShardLog(Protocol):
 
     def append(self, batch: memoryview) -> int:
         """Write one batch and give the offset of its first record. KafkaError when it cannot be written."""
+        ...
+
+    def append_marker(self, marker: TransactionMarker) -> int:
+        """Write the end of a transaction and give its offset. KafkaError when it is refused."""
         ...
 
     @property

@@ -6,13 +6,14 @@ Every answer is a promise that is done when what it rests on is committed.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final, TypeVar
 
 from penstock.clock import Clock
 from penstock.coordinator.decision import Context, Decision, Producer
-from penstock.coordinator.promise import Promise
+from penstock.coordinator.promise import Promise, done, failed
 from penstock.coordinator.runtime import Runtime
+from penstock.coordinator.sharding import shard_of
 from penstock.groups.commits import Place
 from penstock.groups.messages import (
     UNKNOWN_MEMBER_ID,
@@ -203,30 +204,3 @@ def check_group_id(group_id: str) -> None:
     """Members need a group with a name; offsets alone may be committed without one, as ever."""
     if not group_id:
         raise KafkaError(ErrorCode.INVALID_GROUP_ID, "The group id is empty.")
-
-
-def done(value: T) -> Promise[T]:
-    promise: Promise[T] = Promise()
-    promise.complete(value)
-    return promise
-
-
-def failed(error: KafkaError) -> Promise[T]:
-    promise: Promise[T] = Promise()
-    promise.fail(error)
-    return promise
-
-
-def shard_of(group: str, shards: int) -> int:
-    """Kafka's choice: Java's hash of the group id, made positive, modulo the partitions of the offsets
-    topic."""
-    value = 0
-    for unit in _utf16_units(group):
-        value = (31 * value + unit) & 0xFFFFFFFF
-    signed = value - (1 << 32) if value >= 1 << 31 else value
-    return (0 if signed == -(1 << 31) else abs(signed)) % shards
-
-
-def _utf16_units(text: str) -> Iterator[int]:
-    encoded = text.encode("utf-16-be", "surrogatepass")
-    return (int.from_bytes(encoded[at : at + 2], "big") for at in range(0, len(encoded), 2))

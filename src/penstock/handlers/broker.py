@@ -4,11 +4,11 @@ simulator alike."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from threading import Lock
+from dataclasses import dataclass
 
 from penstock.clock import Clock
 from penstock.controller.controller import Controller
+from penstock.controller.producer_ids import ProducerIds
 from penstock.controller.topics import Placement
 from penstock.groups.coordinator import GroupCoordinator
 from penstock.handlers.authorize import Authorizer
@@ -19,6 +19,7 @@ from penstock.quotas.clients import ClientQuotas
 from penstock.replication.partitions import Partitions
 from penstock.settings import BrokerSettings
 from penstock.storage.logs import Logs
+from penstock.transactions.coordinator import TransactionCoordinator
 
 
 @dataclass(slots=True)
@@ -30,17 +31,17 @@ class Broker:
     clock: Clock
     cluster_id: str
     controller: Controller
+    producer_ids: ProducerIds
     logs: Logs
     partitions: Partitions
     groups: GroupCoordinator
+    transactions: TransactionCoordinator
     authorizer: Authorizer
     fetch_sessions: FetchSessions
     quotas: ClientQuotas
     apis: tuple[ApiRange, ...]  # what is announced and served
     new_topic_id: Callable[[], bytes]
     endpoints: Mapping[str, Node]  # by listener name: how clients of that listener reach this broker
-    _producer_ids: range = range(0)
-    _lock: Lock = field(default_factory=Lock)
 
     @property
     def placement(self) -> Placement:
@@ -50,11 +51,3 @@ class Broker:
             default_replication_factor=self.settings.default_replication_factor,
             topic_defaults=self.settings.topic_defaults,
         )
-
-    def next_producer_id(self) -> int:
-        """An id that no producer of this cluster ever had."""
-        with self._lock:
-            if not self._producer_ids:
-                self._producer_ids = self.controller.allocate_producer_ids(self.settings.node_id)
-            first, self._producer_ids = self._producer_ids[0], self._producer_ids[1:]
-            return first

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from penstock.coordinator.promise import Promise
-from penstock.groups.coordinator import failed
+from penstock.coordinator.promise import Promise, failed
 from penstock.groups.messages import DescribedConsumer, DescribedConsumerGroup
 from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.broker import Broker

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from penstock.coordinator.promise import Promise
-from penstock.groups.coordinator import failed
+from penstock.coordinator.promise import Promise, failed
 from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.broker import Broker
 from penstock.handlers.promised import outcome, reply_when_done

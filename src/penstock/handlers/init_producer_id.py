@@ -24,5 +24,5 @@ def handle(request: Request, broker: Broker) -> Reply:
     if wanted.transactional_id is not None or half_known:
         fields["error_code"] = ErrorCode.INVALID_REQUEST
     else:
-        fields |= {"producer_id": broker.next_producer_id(), "producer_epoch": 0}
+        fields |= {"producer_id": broker.producer_ids.next(), "producer_epoch": 0}
     return Reply([encode_response(Api.INIT_PRODUCER_ID, request.version, fields)])

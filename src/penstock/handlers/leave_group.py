@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from penstock.groups.coordinator import failed
+from penstock.coordinator.promise import failed
 from penstock.groups.messages import Leaver, LeaveResult
 from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.broker import Broker

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from penstock.coordinator.promise import Promise
+from penstock.coordinator.promise import Promise, failed
 from penstock.groups.commits import Place
-from penstock.groups.coordinator import failed
 from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.broker import Broker
 from penstock.handlers.promised import outcome, reply_when_done

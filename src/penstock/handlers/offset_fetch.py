@@ -5,9 +5,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from penstock.coordinator.promise import Promise
+from penstock.coordinator.promise import Promise, failed
 from penstock.groups.commits import Place
-from penstock.groups.coordinator import failed
 from penstock.groups.offset_records import CommittedOffset
 from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.broker import Broker

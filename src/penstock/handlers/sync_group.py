@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from penstock.groups.coordinator import done
+from penstock.coordinator.promise import done
 from penstock.groups.messages import SyncRequest, SyncResult
 from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.broker import Broker

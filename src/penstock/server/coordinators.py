@@ -16,6 +16,7 @@ from penstock.groups.coordinator import OFFSETS_TOPIC, GroupCoordinator
 from penstock.groups.topics import TopicInfo
 from penstock.replication.partitions import Partitions
 from penstock.server.shard_log import PartitionShardLog
+from penstock.transactions.coordinator import TRANSACTIONS_TOPIC, TransactionCoordinator
 
 _NO_DEADLINE_SECONDS: Final = 60.0
 _PAUSE_SECONDS: Final = 1.0
@@ -55,31 +56,40 @@ class ImageTopics:
 class CoordinatorFollower:
     """Called by the controller after each committed step, behind the one that makes the logs."""
 
-    def __init__(self, node_id: int, partitions: Partitions, groups: GroupCoordinator) -> None:
+    def __init__(
+        self,
+        node_id: int,
+        partitions: Partitions,
+        groups: GroupCoordinator,
+        transactions: TransactionCoordinator,
+    ) -> None:
         self._node_id = node_id
         self._partitions = partitions
         self._groups = groups
+        self._runtimes: dict[str, Runtime[Any]] = {
+            OFFSETS_TOPIC: groups.runtime,
+            TRANSACTIONS_TOPIC: transactions.runtime,
+        }
 
     def follow(self, old: Image, new: Image) -> None:
-        self._follow_shards(old, new)
+        for topic, runtime in self._runtimes.items():
+            if old.topics.get(topic) is not new.topics.get(topic):
+                self._follow_shards(runtime, topic, old, new)
         gone = [
             name
-            for name, topic in old.topics.items()
-            if name not in new.topics or new.topics[name].topic_id != topic.topic_id
+            for name, state in old.topics.items()
+            if name not in new.topics or new.topics[name].topic_id != state.topic_id
         ]
         if gone:
             self._groups.topics_deleted(gone)
 
-    def _follow_shards(self, old: Image, new: Image) -> None:
-        before, now = old.topics.get(OFFSETS_TOPIC), new.topics.get(OFFSETS_TOPIC)
-        if before is now:
-            return
-        runtime = self._groups.runtime
+    def _follow_shards(self, runtime: Runtime[Any], topic: str, old: Image, new: Image) -> None:
+        before, now = old.topics.get(topic), new.topics.get(topic)
         if before is not None and (now is None or now.topic_id != before.topic_id):
             for index in range(len(before.partitions)):
                 runtime.resign(index)
         for index, state in enumerate(() if now is None else now.partitions):
-            partition = self._partitions.find(OFFSETS_TOPIC, index)
+            partition = self._partitions.find(topic, index)
             if state.leader == self._node_id and partition is not None:
                 runtime.elect(index, PartitionShardLog(partition), state.leader_epoch)
             else:

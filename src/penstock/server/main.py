@@ -41,7 +41,9 @@ class RunningBroker:
             self._node.close()
             raise
         endpoints.update(_endpoints(settings, self._server.addresses))
-        self._coordinators = CoordinatorDriver(self._node.broker.groups.runtime, clock)
+        broker = self._node.broker
+        runtimes = (broker.groups.runtime, broker.transactions.runtime)
+        self._coordinators = [CoordinatorDriver(runtime, clock) for runtime in runtimes]
         self._cleaners = CleanerThreads(self._node.cleaner, self._node.broker)
         self._housekeeper = threading.Thread(target=self._keep_house, name="housekeeper", daemon=True)
 
@@ -58,7 +60,8 @@ class RunningBroker:
                 "records are walked by Python code: validating and compacting them takes 200 times as long. "
                 "Install with a C compiler to have native code"
             )
-        self._coordinators.start()
+        for driver in self._coordinators:
+            driver.start()
         self._server.start()
         self._cleaners.adjust()
         self._housekeeper.start()
@@ -67,7 +70,8 @@ class RunningBroker:
         """The clean shutdown: no more requests, then everything to disk."""
         self._stopped.set()
         self._server.close()
-        self._coordinators.close()
+        for driver in self._coordinators:
+            driver.close()
         self._housekeeper.join()
         self._cleaners.close()
         self._node.close()

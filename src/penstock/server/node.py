@@ -13,6 +13,7 @@ from uuid import UUID
 
 from penstock.clock import Clock
 from penstock.controller.controller import METADATA_TOPIC, METADATA_TOPIC_ID, Controller
+from penstock.controller.producer_ids import ProducerIds
 from penstock.groups.coordinator import GroupCoordinator
 from penstock.groups.settings import GroupSettings
 from penstock.handlers.authorize import AllowAll
@@ -25,6 +26,7 @@ from penstock.quotas.rates import Window
 from penstock.replication.partitions import Partitions
 from penstock.server.coordinators import CoordinatorFollower, ImageTopics
 from penstock.server.follower import MetadataFollower
+from penstock.server.local_markers import LocalMarkers
 from penstock.server.quota_follower import QuotaFollower
 from penstock.server.settings_follower import SettingsFollower
 from penstock.settings import BrokerSettings, TopicSettings
@@ -32,6 +34,8 @@ from penstock.storage.cleaner import LogCleaner
 from penstock.storage.disk import Disk
 from penstock.storage.log import Log
 from penstock.storage.logs import Logs
+from penstock.transactions.coordinator import TRANSACTIONS_TOPIC, TransactionCoordinator
+from penstock.transactions.settings import TransactionSettings
 
 
 class Node:
@@ -61,15 +65,25 @@ class Node:
         controller = Controller(self._metadata_log(), clock.now_ms)
         topics = ImageTopics(controller, settings.broker_rack)
         groups = GroupCoordinator(GroupSettings.of(settings), clock, topics, self._new_member_suffix)
+        producer_ids = ProducerIds(controller, settings.node_id)
+        transactions = TransactionCoordinator(
+            TransactionSettings.of(settings),
+            clock,
+            lambda: _partition_count(controller, TRANSACTIONS_TOPIC),
+            producer_ids.next,
+            LocalMarkers(self._partitions, groups),
+        )
         self.broker = Broker(
             settings=settings,
             static_settings=settings,
             clock=clock,
             cluster_id=self._logs.cluster_id,
             controller=controller,
+            producer_ids=producer_ids,
             logs=self._logs,
             partitions=self._partitions,
             groups=groups,
+            transactions=transactions,
             authorizer=AllowAll(),
             quotas=_quotas(settings, clock),
             fetch_sessions=FetchSessions(settings.max_incremental_fetch_session_cache_slots, random),
@@ -81,7 +95,7 @@ class Node:
         controller.watch(QuotaFollower(self.broker.quotas))
         self._logs.open_logs(self._settings_of)
         controller.watch(MetadataFollower(self.broker, self._logs))
-        controller.watch(CoordinatorFollower(settings.node_id, self._partitions, groups))
+        controller.watch(CoordinatorFollower(settings.node_id, self._partitions, groups, transactions))
         self._set_strays_aside()
         self.cleaner = LogCleaner(self._logs, clock, random, lambda: self.broker.settings)
 
@@ -121,6 +135,11 @@ class Node:
 
     def _new_member_suffix(self) -> str:
         return str(UUID(bytes=self._new_topic_id()))
+
+
+def _partition_count(controller: Controller, topic: str) -> int | None:
+    state = controller.image.topics.get(topic)
+    return None if state is None else len(state.partitions)
 
 
 def _quotas(settings: BrokerSettings, clock: Clock) -> ClientQuotas:

@@ -10,6 +10,7 @@ from typing import Final
 from penstock.coordinator.shard_log import Entry, Marker
 from penstock.records.batch import NO_PRODUCER_ID, iter_headers
 from penstock.records.record import decode_batch
+from penstock.replication.markers import TransactionMarker
 from penstock.replication.partition import Partition
 
 _READ_BYTES: Final = 1 << 20
@@ -30,6 +31,9 @@ class PartitionShardLog:
             return self._partition.append(batch, origin="coordinator").base_offset
         finally:
             self._appending = None
+
+    def append_marker(self, marker: TransactionMarker) -> int:
+        raise NotImplementedError("partitions do not take markers yet")
 
     @property
     def committed_offset(self) -> int:

@@ -1,10 +1,10 @@
-"""The shard of a group."""
+"""Where a group or a transactional id lives."""
 
 from __future__ import annotations
 
 import pytest
 
-from penstock.groups.coordinator import shard_of
+from penstock.coordinator.sharding import shard_of
 
 
 @pytest.mark.parametrize(

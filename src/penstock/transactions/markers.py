@@ -1,0 +1,30 @@
+"""What the coordinator needs of whoever writes markers. `server` has it for one node, by appending to its own
+partitions; in a cluster it sends WriteTxnMarkers to the leaders."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
+
+from penstock.transactions.transaction import TopicPartition
+
+
+class Ending(NamedTuple):
+    """A transaction whose end is decided and committed; its markers may be written as often as needed."""
+
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    coordinator_epoch: int
+    commit: bool
+    transaction_version: int
+    partitions: frozenset[TopicPartition]
+
+
+class Markers(Protocol):
+    """Called without a lock, and it takes none of the coordinator's but through `done`."""
+
+    def write(self, ending: Ending, done: Callable[[frozenset[TopicPartition]], None]) -> None:
+        """Try once to write the marker to each partition, and call `done` with those that still want one:
+        none when every partition has its marker or is gone. The coordinator asks again for the rest."""
+        ...
