@@ -163,7 +163,7 @@ class Cluster:
             address = self._brokers.get(node_id)
         if address is None:
             raise Unreachable(f"broker {node_id} is not in the metadata of {self.bootstrap_servers}")
-        with self._lend(address, deadline) as connection:
+        with self.connection_to(address, deadline) as connection:
             yield connection
 
     @contextmanager
@@ -186,7 +186,8 @@ class Cluster:
         raise Unreachable("; ".join(dict.fromkeys(failures)))
 
     @contextmanager
-    def _lend(self, address: Address, deadline: Deadline) -> Iterator[Connection]:
+    def connection_to(self, address: Address, deadline: Deadline) -> Iterator[Connection]:
+        """The same for a broker whose address was learnt elsewhere."""
         connection = self._borrow(address, deadline)
         try:
             yield connection

@@ -80,7 +80,7 @@ class Connection:
             ) from None
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         try:
-            self._versions = self._ask_versions(deadline)
+            self._versions, self._features = self._ask_versions(deadline)
         except BaseException:
             self.close()
             raise
@@ -113,6 +113,10 @@ class Connection:
                 f"and we need one of versions {oldest} to {newest}"
             )
         return min(newest, offered[1])
+
+    def feature(self, name: str) -> int:
+        """The level to which the cluster has finalised a feature; 0 where it knows none of that name."""
+        return self._features.get(name, 0)
 
     def call(
         self, api: Api, fields: Mapping[str, Any], deadline: Deadline, *, oldest: int, newest: int
@@ -160,7 +164,7 @@ class Connection:
             reader.tags()
         return reader.buffer[reader.position :]
 
-    def _ask_versions(self, deadline: Deadline) -> dict[Api, tuple[int, int]]:
+    def _ask_versions(self, deadline: Deadline) -> tuple[dict[Api, tuple[int, int]], dict[str, int]]:
         version = _API_VERSIONS_NEWEST
         while True:
             fields = {"client_software_name": "penstock", "client_software_version": "1"}
@@ -176,11 +180,13 @@ class Connection:
             except MalformedMessage as error:
                 raise Malformed(f"{self.address} does not answer as a broker does: {error}") from None
             known = set(Api)
-            return {
+            versions = {
                 Api(offer.api_key): (offer.min_version, offer.max_version)
                 for offer in answer.api_keys
                 if offer.api_key in known
             }
+            finalised = getattr(answer, "finalized_features", ())
+            return versions, {feature.name: feature.max_version_level for feature in finalised}
 
     def _send_all(self, parts: Sequence[Buffer], deadline: Deadline) -> None:
         pending = deque(memoryview(part) for part in parts if len(part))

@@ -8,6 +8,7 @@ WireError
  ├── Unsupported        broker and client have no version of an API in common
  ├── Refused            the broker answered with an error code
  │    ├── UnknownTopic
+ │    ├── Fenced        our producer epoch is over: somebody else owns the transactional id
  │    └── OffsetOutOfRange
  └── DeliveryFailed     records that were to be produced were not; some of them may have been
 """
@@ -58,6 +59,14 @@ class UnknownTopic(Refused):
 
     def __init__(self, message: str) -> None:
         super().__init__(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, message)
+        self.retriable = False
+
+
+class Fenced(Refused):
+    """Nothing that this owner of a transactional id does will be taken any more."""
+
+    def __init__(self, code: ErrorCode, message: str) -> None:
+        super().__init__(code, message)
         self.retriable = False
 
 

@@ -1,26 +1,36 @@
-"""Offsets committed for a consumer group that has no members: progress that ordinary lag tools can see.
+"""Offsets of a consumer group that has no members: committed, read back, and how long a broker keeps them.
 
-For readers that keep their place elsewhere (a Spark checkpoint) and only want it shown. Nothing is read back.
+For those who keep their place elsewhere (a Spark checkpoint) and want it shown to ordinary lag tools, or use
+a group's offsets as their memory.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode
 from penstock.wire.cluster import REQUEST_SECONDS, Cluster, TopicPartition
-from penstock.wire.deadline import Deadline, retrying
+from penstock.wire.connection import Connection
+from penstock.wire.coordinators import Coordinator, Kind
+from penstock.wire.deadline import Deadline
 from penstock.wire.errors import Refused, error_code
 
-_GROUP: Final = 0
 _NO_GENERATION: Final = -1
 _NO_EPOCH: Final = -1
-_FIND_VERSIONS: Final = (1, 4)
 _COMMIT_VERSIONS: Final = (5, 9)
+_FETCH_VERSIONS: Final = (7, 7)  # 7 can insist on stable offsets, 8 and later ask for many groups at once
+_DESCRIBE_VERSIONS: Final = (1, 4)
+_BROKER: Final = 4
+_RETENTION: Final = "offsets.retention.minutes"
 _MEMBERS: Final = (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION, ErrorCode.STALE_MEMBER_EPOCH)
+
+
+class Committed(NamedTuple):
+    offset: int
+    metadata: str
 
 
 def commit(
@@ -29,14 +39,6 @@ def commit(
     """Commit the next offset to read of each partition. `Refused` when the group has members of its own."""
     if not positions:
         return
-    retrying(
-        deadline, f"offsets of group {group_id!r}", lambda: _commit(cluster, group_id, positions, deadline)
-    )
-
-
-def _commit(
-    cluster: Cluster, group_id: str, positions: Mapping[TopicPartition, int], deadline: Deadline
-) -> None:
     by_topic: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for (topic, partition), offset in positions.items():
         by_topic[topic].append(
@@ -54,27 +56,72 @@ def _commit(
         "group_instance_id": None,
         "topics": [{"name": name, "partitions": partitions} for name, partitions in by_topic.items()],
     }
+
+    def request(connection: Connection) -> None:
+        answer = _call(connection, Api.OFFSET_COMMIT, fields, _COMMIT_VERSIONS, deadline)
+        for topic in answer.topics:
+            for result in topic.partitions:
+                _check(result.error_code, group_id)
+
+    _coordinator(cluster, group_id).ask(f"offsets of group {group_id!r}", request, deadline)
+
+
+def committed(cluster: Cluster, group_id: str, deadline: Deadline) -> dict[TopicPartition, Committed]:
+    """Everything that the group has committed. Waits while an open transaction would change some of it."""
+    fields = {"group_id": group_id, "topics": None, "require_stable": True}
+
+    def request(connection: Connection) -> dict[TopicPartition, Committed]:
+        answer = _call(connection, Api.OFFSET_FETCH, fields, _FETCH_VERSIONS, deadline)
+        _check(answer.error_code, group_id)
+        found = {}
+        for topic in answer.topics:
+            for result in topic.partitions:
+                _check(result.error_code, group_id)
+                if result.committed_offset >= 0:
+                    partition = TopicPartition(topic.name, result.partition_index)
+                    found[partition] = Committed(result.committed_offset, result.metadata or "")
+        return found
+
+    return _coordinator(cluster, group_id).ask(f"offsets of group {group_id!r}", request, deadline)
+
+
+def retention_ms(cluster: Cluster, group_id: str, deadline: Deadline) -> int | None:
+    """How long the group's coordinator keeps offsets of a group without members; None if it does not say."""
+    coordinator = _coordinator(cluster, group_id)
+
+    def request(connection: Connection) -> int | None:
+        resource = {
+            "resource_type": _BROKER,
+            "resource_name": str(coordinator.node_id),
+            "configuration_keys": [_RETENTION],
+        }
+        answer = _call(
+            connection, Api.DESCRIBE_CONFIGS, {"resources": [resource]}, _DESCRIBE_VERSIONS, deadline
+        )
+        told = {setting.name: setting.value for result in answer.results for setting in result.configs}
+        minutes = told.get(_RETENTION)
+        return None if minutes is None else int(minutes) * 60_000
+
+    return coordinator.ask(f"settings of the coordinator of group {group_id!r}", request, deadline)
+
+
+def _coordinator(cluster: Cluster, group_id: str) -> Coordinator:
+    return Coordinator(cluster, Kind.GROUP, group_id)
+
+
+def _call(
+    connection: Connection,
+    api: Api,
+    fields: Mapping[str, Any],
+    versions: tuple[int, int],
+    deadline: Deadline,
+) -> Any:
     limit = deadline.sooner(REQUEST_SECONDS)
-    oldest, newest = _COMMIT_VERSIONS
-    with cluster.connection(_coordinator(cluster, group_id, deadline), deadline) as connection:
-        answer = connection.call(Api.OFFSET_COMMIT, fields, limit, oldest=oldest, newest=newest)
-    for topic in answer.topics:
-        for result in topic.partitions:
-            _check(error_code(result.error_code), group_id)
+    return connection.call(api, fields, limit, oldest=versions[0], newest=versions[1])
 
 
-def _coordinator(cluster: Cluster, group_id: str, deadline: Deadline) -> int:
-    fields = {"key": group_id, "coordinator_keys": [group_id], "key_type": _GROUP}
-    oldest, newest = _FIND_VERSIONS
-    with cluster.any_connection(deadline) as connection:
-        limit = deadline.sooner(REQUEST_SECONDS)
-        answer = connection.call(Api.FIND_COORDINATOR, fields, limit, oldest=oldest, newest=newest)
-    found = answer.coordinators[0] if hasattr(answer, "coordinators") else answer
-    _check(error_code(found.error_code), group_id)
-    return int(found.node_id)
-
-
-def _check(code: ErrorCode, group_id: str) -> None:
+def _check(number: int, group_id: str) -> None:
+    code = error_code(number)
     if code in _MEMBERS:
         raise Refused(
             code,

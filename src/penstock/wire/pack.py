@@ -17,6 +17,7 @@ from penstock.records.batch import (
     LENGTH_OVERHEAD,
     MAGIC,
     NO_LEADER_EPOCH,
+    TRANSACTIONAL_FLAG,
     compute_crc,
     read_header,
 )
@@ -68,12 +69,21 @@ def pack_records(records: Sequence[Record]) -> Packed:
     )
 
 
-def seal(packed: Packed, codec: Codec, *, producer_id: int, producer_epoch: int, sequence: int) -> bytearray:
+def seal(
+    packed: Packed,
+    codec: Codec,
+    *,
+    producer_id: int,
+    producer_epoch: int,
+    sequence: int,
+    transactional: bool = False,
+) -> bytearray:
     """The batch: compressed, with header and CRC. Offsets begin at 0; the broker assigns the real ones."""
     batch = bytearray(HEADER_SIZE)
     batch += packed.payload if codec is Codec.NONE else compress(codec, packed.payload)
+    attributes = int(codec) | (TRANSACTIONAL_FLAG if transactional else 0)
     fields = (
-        *(int(codec), packed.record_count - 1, packed.base_timestamp, packed.max_timestamp),
+        *(attributes, packed.record_count - 1, packed.base_timestamp, packed.max_timestamp),
         *(producer_id, producer_epoch, sequence, packed.record_count),
     )
     length = len(batch) - LENGTH_OVERHEAD

@@ -4,7 +4,8 @@ repeated.
 A `Producer` is idempotent (KIP-98): the broker tells a repeated batch from a new one by producer id and
 sequence number. One batch of a partition is under way at a time, so nothing overtakes. The guarantee ends
 with the object: whoever starts over with a new `Producer` after a failure may write what was already
-written.
+written. In a `Transaction` (`penstock.wire.transactions`) that is harmless, because only what is committed
+counts; whoever starts over there needs a new epoch.
 """
 
 from __future__ import annotations
@@ -20,9 +21,19 @@ from penstock.records.codecs import Codec
 from penstock.wire import produce_messages
 from penstock.wire.cluster import REQUEST_SECONDS, Cluster, TopicPartition
 from penstock.wire.connection import Connection
+from penstock.wire.coordinators import Coordinator, Kind
 from penstock.wire.deadline import Deadline, retrying
-from penstock.wire.errors import DeliveryFailed, Malformed, Refused, UnknownTopic, WireError, error_code
+from penstock.wire.errors import (
+    DeliveryFailed,
+    Fenced,
+    Malformed,
+    Refused,
+    UnknownTopic,
+    WireError,
+    error_code,
+)
 from penstock.wire.pack import Packed, seal, split
+from penstock.wire.transactions import FENCED_CODES, Transaction, add_partitions
 
 # Below Kafka's default `message.max.bytes` with room for the batch's own header.
 BATCH_BYTES: Final = 1_000_000
@@ -38,6 +49,8 @@ class ProducerOptions(NamedTuple):
     """What may gather in memory, uncompressed, before it is sent."""
     delivery_seconds: float = DELIVERY_SECONDS
     """How long one delivery may take with all its retries."""
+    transaction: Transaction | None = None
+    """The transaction to write in; this producer is then the only writer of its partitions in it."""
 
 
 class _Waiting(NamedTuple):
@@ -79,10 +92,14 @@ class Producer:
         self._options = options or ProducerOptions()
         self._queues: dict[TopicPartition, _Queue] = {}
         self._gathered_bytes = 0
-        self._identity: tuple[int, int] | None = None
+        transaction = self._options.transaction
+        self._identity = transaction and (transaction.producer_id, transaction.producer_epoch)
+        self._joined: set[TopicPartition] = set()
         self._failed = False
         self.acknowledged = 0
         """Records that all in-sync replicas have."""
+        self.ends: dict[TopicPartition, int] = {}
+        """The offset after the last record written to each partition."""
 
     def send(self, partition: TopicPartition, packed: Packed) -> None:
         """Take a batch; when many have gathered they are sent first."""
@@ -119,6 +136,7 @@ class Producer:
         try:
             identity = self._identity = self._identity or self._ask_identity(deadline)
             by_leader = self._by_leader(deadline)
+            self._join_transaction(by_leader, deadline)
         except WireError as error:
             if not error.retriable:
                 raise
@@ -162,6 +180,16 @@ class Producer:
                 grouped.setdefault(leader.node_id, []).append(partition)
         return grouped
 
+    def _join_transaction(self, by_leader: dict[int, list[TopicPartition]], deadline: Deadline) -> None:
+        transaction = self._options.transaction
+        if transaction is None or transaction.version >= 2:  # a batch joins its partition by itself
+            return
+        new = {partition for partitions in by_leader.values() for partition in partitions} - self._joined
+        if new:
+            coordinator = Coordinator(self._cluster, Kind.TRANSACTION, transaction.transactional_id)
+            add_partitions(coordinator, transaction, sorted(new), deadline)
+            self._joined |= new
+
     def _post(
         self,
         connection: Connection,
@@ -169,7 +197,8 @@ class Producer:
         identity: tuple[int, int],
         deadline: Deadline,
     ) -> int:
-        version = connection.version(Api.PRODUCE, *produce_messages.VERSIONS)
+        transaction = self._options.transaction
+        version = connection.version(Api.PRODUCE, *_versions(transaction))
         batches = {}
         for partition in partitions:
             packed, sequence = self._queues[partition].waiting[0]
@@ -179,15 +208,17 @@ class Producer:
                 producer_id=identity[0],
                 producer_epoch=identity[1],
                 sequence=sequence,
+                transactional=transaction is not None,
             )
         limit = deadline.sooner(REQUEST_SECONDS)
         timeout_ms = max(1, int(limit.seconds * 1000))
-        connection.send(
-            Api.PRODUCE,
+        request = produce_messages.encode_request(
             version,
-            produce_messages.encode_request(version, batches, timeout_ms=timeout_ms),
-            limit,
+            batches,
+            timeout_ms=timeout_ms,
+            transactional_id=None if transaction is None else transaction.transactional_id,
         )
+        connection.send(Api.PRODUCE, version, request, limit)
         return version
 
     def _collect(
@@ -212,7 +243,9 @@ class Producer:
         queue = self._queues[partition]
         # The broker has remembered more batches since: ours was written by an earlier attempt.
         if result.error in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER):
-            self.acknowledged += queue.waiting.popleft().packed.record_count
+            count = queue.waiting.popleft().packed.record_count
+            self.acknowledged += count
+            self.ends[partition] = max(self.ends.get(partition, 0), result.base_offset + count)
             return None
         if result.error in _SPLITTABLE and queue.waiting[0].packed.record_count > 1:
             queue.split_first()
@@ -220,6 +253,8 @@ class Producer:
         reason = f"{connection.address} refused a batch for {partition}: {result.error.name}"
         if result.message:
             reason += f" ({result.message})"
+        if result.error in FENCED_CODES:
+            raise Fenced(result.error, reason)
         if not KafkaError(result.error).retriable:
             raise DeliveryFailed(reason)
         return Refused(result.error, reason)
@@ -248,6 +283,15 @@ class Producer:
                 return answer.producer_id, answer.producer_epoch
 
         return retrying(deadline, "a producer id", ask)
+
+
+def _versions(transaction: Transaction | None) -> tuple[int, int]:
+    """Produce from version 12 on is what joins a partition to a transaction; older ones must not."""
+    oldest, newest = produce_messages.VERSIONS
+    if transaction is None:
+        return oldest, newest
+    implicit = produce_messages.JOINS_TRANSACTIONS
+    return (implicit, newest) if transaction.version >= 2 else (oldest, implicit - 1)
 
 
 def partition_count(cluster: Cluster, topic: str, deadline: Deadline) -> int:

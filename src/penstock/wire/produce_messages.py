@@ -17,6 +17,7 @@ from penstock.wire.connection import Buffer
 from penstock.wire.errors import error_code
 
 VERSIONS: Final = (3, 12)  # 13 names topics by id and says nothing else
+JOINS_TRANSACTIONS: Final = 12
 ACKS_ALL: Final = -1
 _SMALLEST_RESULT_BYTES: Final = 22
 
@@ -30,7 +31,11 @@ class Result(NamedTuple):
 
 
 def encode_request(
-    version: int, batches: Mapping[TopicPartition, Buffer], *, timeout_ms: int
+    version: int,
+    batches: Mapping[TopicPartition, Buffer],
+    *,
+    timeout_ms: int,
+    transactional_id: str | None = None,
 ) -> list[Buffer]:
     """The body in parts, the batches among them as they were given."""
     parts: list[Buffer] = []
@@ -38,7 +43,7 @@ def encode_request(
     by_topic: dict[str, list[tuple[int, Buffer]]] = {}
     for (topic, index), batch in batches.items():
         by_topic.setdefault(topic, []).append((index, batch))
-    writer.nullable_string(None)  # no transaction
+    writer.nullable_string(transactional_id)
     writer.int16(ACKS_ALL)
     writer.int32(timeout_ms)
     writer.array(len(by_topic))

@@ -1,0 +1,231 @@
+"""Transactions in both of their versions on real brokers; what is committed is read by a real client."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import count
+
+import pytest
+from confluent_kafka import Consumer
+from confluent_kafka import TopicPartition as Position
+
+from penstock.protocol.errors import ErrorCode
+from penstock.records.record import Record
+from penstock.wire import group_offsets
+from penstock.wire.cluster import Cluster, TopicPartition
+from penstock.wire.deadline import Deadline
+from penstock.wire.errors import DeadlineExceeded, Fenced, Refused
+from penstock.wire.pack import pack_records
+from penstock.wire.produce import Producer, ProducerOptions
+from penstock.wire.transactions import OffsetToCommit, Transaction, TransactionOwner
+from tests.peers.apache_kafka import ApacheKafka
+
+_ids = count()
+
+
+@pytest.fixture
+def servers(apache_kafka: ApacheKafka) -> str:
+    return apache_kafka.bootstrap_servers
+
+
+@pytest.fixture(params=[1, 2])
+def version(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Both ways of speaking: a broker that has finalised version 2 serves clients of version 1 as well."""
+    if request.param == 1:
+        monkeypatch.setattr("penstock.wire.connection.Connection.feature", lambda self, name: 0)
+    return int(request.param)
+
+
+@pytest.fixture
+def new_owner(cluster: Cluster, version: int) -> Callable[..., TransactionOwner]:
+    def make(name: str | None = None, timeout_ms: int = 60_000) -> TransactionOwner:
+        return TransactionOwner(cluster, name or f"id-{next(_ids)}", timeout_ms=timeout_ms)
+
+    return make
+
+
+def soon() -> Deadline:
+    return Deadline(30)
+
+
+def write(cluster: Cluster, transaction: Transaction, partition: TopicPartition, *values: bytes) -> int:
+    """Write in the transaction as an executor does; the offset after the last record."""
+    producer = Producer(cluster, ProducerOptions(transaction=transaction, delivery_seconds=20))
+    for value in values:
+        producer.send(partition, pack_records([Record(None, value, (), 1, 0)]))
+    producer.flush()
+    return producer.ends[partition]
+
+
+def write_until_refused(cluster: Cluster, transaction: Transaction, partition: TopicPartition) -> None:
+    deadline = soon()
+    while not deadline.passed:
+        write(cluster, transaction, partition, b"x")
+        deadline.pause(3)
+
+
+def committed_values(servers: str, topic: str, partitions: int = 1) -> list[bytes]:
+    consumer = Consumer(
+        {
+            "bootstrap.servers": servers,
+            "group.id": "reader",
+            "isolation.level": "read_committed",
+            "enable.partition.eof": True,
+            "auto.offset.reset": "earliest",
+        }
+    )
+    consumer.assign([Position(topic, partition, 0) for partition in range(partitions)])
+    found, ended = [], 0
+    while ended < partitions:
+        message = consumer.poll(20)
+        assert message is not None, f"{len(found)} records and no end"
+        if message.error():
+            ended += 1
+        else:
+            found.append(message.value())
+    consumer.close()
+    return found
+
+
+def test_what_several_writers_wrote_is_seen_when_it_is_committed_and_what_was_aborted_never(
+    servers: str, cluster: Cluster, new_topic: Callable[..., str], new_owner: Callable[..., TransactionOwner]
+) -> None:
+    topic, owner = new_topic(partitions=2), new_owner()
+    owner.fence(soon())
+    for number in range(3):
+        transaction = owner.begin(soon())
+        for partition in range(2):
+            write(cluster, transaction, TopicPartition(topic, partition), b"%d-%d" % (number, partition))
+        if number == 1:
+            owner.abort(soon())
+        else:
+            owner.commit(soon())
+    assert sorted(committed_values(servers, topic, 2)) == [b"0-0", b"0-1", b"2-0", b"2-1"]
+
+
+def test_each_transaction_has_an_epoch_of_its_own_so_that_sequences_begin_anew(
+    cluster: Cluster, new_topic: Callable[..., str], new_owner: Callable[..., TransactionOwner], version: int
+) -> None:
+    topic, owner = new_topic(), new_owner()
+    owner.fence(soon())
+    epochs = []
+    for _ in range(3):
+        transaction = owner.begin(soon())
+        epochs.append(transaction.producer_epoch)
+        assert transaction.version == version
+        write(cluster, transaction, TopicPartition(topic, 0), b"x")
+        owner.commit(soon())
+    assert len(set(epochs)) == 3
+
+
+def test_offsets_are_committed_with_the_transaction_or_not_at_all(
+    cluster: Cluster, new_topic: Callable[..., str], new_owner: Callable[..., TransactionOwner]
+) -> None:
+    topic, owner = new_topic(), new_owner()
+    partition, group = TopicPartition(topic, 0), f"group-{topic}"
+    owner.fence(soon())
+    assert group_offsets.committed(cluster, group, soon()) == {}
+    for offset, commits in ((5, True), (9, False)):
+        write(cluster, owner.begin(soon()), partition, b"x")
+        owner.commit_offsets(group, {partition: OffsetToCommit(offset, f"batch {offset}")}, soon())
+        if commits:
+            owner.commit(soon())
+        else:
+            owner.abort(soon())
+    assert group_offsets.committed(cluster, group, soon()) == {partition: (5, "batch 5")}
+
+
+def test_an_open_transaction_keeps_who_reads_its_offsets_waiting(
+    cluster: Cluster, new_topic: Callable[..., str], new_owner: Callable[..., TransactionOwner]
+) -> None:
+    topic, owner = new_topic(), new_owner()
+    partition, group = TopicPartition(topic, 0), f"group-{topic}"
+    owner.fence(soon())
+    owner.begin(soon())
+    owner.commit_offsets(group, {partition: OffsetToCommit(1, "")}, soon())
+    owner.commit(soon())
+    owner.begin(soon())
+    owner.commit_offsets(group, {partition: OffsetToCommit(2, "")}, soon())
+    with pytest.raises(DeadlineExceeded, match=f"offsets of group '{group}'"):
+        group_offsets.committed(cluster, group, Deadline(0.5))
+    owner.abort(soon())
+
+
+def test_a_new_owner_aborts_what_the_old_one_left_and_the_old_one_is_fenced_for_good(
+    servers: str, cluster: Cluster, new_topic: Callable[..., str], new_owner: Callable[..., TransactionOwner]
+) -> None:
+    topic, old = new_topic(), new_owner(name=f"shared-{next(_ids)}")
+    partition = TopicPartition(topic, 0)
+    old.fence(soon())
+    left = old.begin(soon())
+    write(cluster, left, partition, b"left open")
+    new = new_owner(name=left.transactional_id)
+    new.fence(soon())
+    with pytest.raises(Fenced):
+        write(cluster, left, partition, b"from a zombie's task")
+    with pytest.raises(Fenced, match="somebody else has taken it over"):
+        old.commit(soon())
+    with pytest.raises(Fenced):
+        old.abort(soon())
+    write(cluster, new.begin(soon()), partition, b"new")
+    new.commit(soon())
+    assert committed_values(servers, topic) == [b"new"]
+
+
+def test_a_late_writer_of_an_aborted_transaction_is_refused(
+    servers: str, cluster: Cluster, new_topic: Callable[..., str], new_owner: Callable[..., TransactionOwner]
+) -> None:
+    topic, owner = new_topic(partitions=2), new_owner()
+    owner.fence(soon())
+    first = owner.begin(soon())
+    write(cluster, first, TopicPartition(topic, 0), b"aborted")
+    owner.abort(soon())
+    second = owner.begin(soon())
+    for partition in range(2):  # one that it had written to, one that it had not
+        write(cluster, second, TopicPartition(topic, partition), b"second")
+        with pytest.raises(Fenced):
+            write(cluster, first, TopicPartition(topic, partition), b"late")
+    owner.commit(soon())
+    assert committed_values(servers, topic, 2) == [b"second"] * 2
+
+
+def test_an_abort_of_what_never_began_is_no_error(
+    cluster: Cluster, new_topic: Callable[..., str], new_owner: Callable[..., TransactionOwner]
+) -> None:
+    owner = new_owner()
+    owner.fence(soon())
+    owner.begin(soon())
+    owner.abort(soon())
+    write(cluster, owner.begin(soon()), TopicPartition(new_topic(), 0), b"x")
+    owner.commit(soon())
+
+
+def test_a_timeout_that_the_broker_does_not_allow_is_told_with_its_setting(
+    new_owner: Callable[..., TransactionOwner],
+) -> None:
+    with pytest.raises(Refused, match=r"transaction\.max\.timeout\.ms") as caught:
+        new_owner(timeout_ms=2_000_000_000).fence(soon())
+    assert caught.value.code is ErrorCode.INVALID_TRANSACTION_TIMEOUT
+
+
+def test_a_transaction_that_was_open_for_too_long_says_so(
+    cluster: Cluster, new_topic: Callable[..., str], new_owner: Callable[..., TransactionOwner]
+) -> None:
+    owner = new_owner(timeout_ms=100)
+    partition = TopicPartition(new_topic(), 0)
+    owner.fence(soon())
+    transaction = owner.begin(soon())
+    with pytest.raises(Fenced):  # the broker looks for such transactions now and then
+        write_until_refused(cluster, transaction, partition)
+    with pytest.raises(Fenced, match="longer transaction timeout"):
+        owner.commit(soon())
+
+
+def test_nobody_at_the_address_is_said_in_the_time_given() -> None:
+    owner = TransactionOwner(Cluster("127.0.0.1:1"), "id", timeout_ms=1000)
+    with pytest.raises(DeadlineExceeded, match=r"no broker answers at 127\.0\.0\.1:1"):
+        owner.fence(Deadline(0.3))
+
+
+def test_the_broker_says_how_long_it_keeps_offsets(cluster: Cluster) -> None:
+    assert group_offsets.retention_ms(cluster, "any", soon()) == 7 * 24 * 3_600_000
