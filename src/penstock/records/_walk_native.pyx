@@ -35,6 +35,8 @@ cdef enum:
 
 cdef enum:
     SMALLEST_CAPACITY = 256
+    # A walk of a few microseconds keeps the GIL: to get it back among many connections would take longer than that.
+    KEEP_GIL_BYTES = 65536
 
 
 cdef struct Vector:
@@ -387,8 +389,11 @@ def validate(
         cursor.data = <const uint8_t*> view.buf
         cursor.position = 0
         cursor.end = view.len
-        with nogil:
+        if view.len < KEEP_GIL_BYTES:
             error = walk_valid(&cursor, wanted, base_timestamp, bounds, &index, &max_timestamp)
+        else:
+            with nogil:
+                error = walk_valid(&cursor, wanted, base_timestamp, bounds, &index, &max_timestamp)
         finish(error, index, &cursor)
     finally:
         PyBuffer_Release(&view)

@@ -3,6 +3,7 @@ house."""
 
 from __future__ import annotations
 
+import gc
 import logging
 import resource
 import signal
@@ -23,6 +24,7 @@ from penstock.settings import BrokerSettings
 from penstock.storage.disk import OsDisk
 
 TICK_SECONDS: Final = 1.0
+COLLECT_AFTER_OBJECTS: Final = 50_000
 
 _log = logging.getLogger(__name__)
 
@@ -95,6 +97,7 @@ def run(settings: BrokerSettings, ready: Callable[[str], None]) -> None:
     broker = RunningBroker(settings)
     broker.start()
     host, port = next(iter(broker.addresses.values()))
+    _collect_seldom()
     ready(f"{host}:{port}")
     stop.wait()
     broker.close()
@@ -105,6 +108,13 @@ def _allow_many_files() -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def _collect_seldom() -> None:
+    """What is there now stays: the collector of cycles need not look at it again. A request leaves no cycles
+    behind, so looking every few hundred objects would be a fifth of the work under load."""
+    gc.freeze()
+    gc.set_threshold(COLLECT_AFTER_OBJECTS)
 
 
 def _reachable(host: str) -> str:
