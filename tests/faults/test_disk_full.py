@@ -47,7 +47,8 @@ def volume(tmp_path: Path) -> Iterator[Path]:
 class Load:
     """Sends unique values one by one and remembers which of them were acknowledged, and where."""
 
-    def __init__(self, servers: str) -> None:
+    def __init__(self, servers: str, topic: str = TOPIC) -> None:
+        self._topic = topic
         self.acked: dict[int, bytes] = {}
         self._sent = 0
         self._producer = Producer(
@@ -72,7 +73,7 @@ class Load:
             if error is None:
                 self.acked[message.offset()] = message.value()
 
-        self._producer.produce(TOPIC, value, partition=0, on_delivery=delivered)
+        self._producer.produce(self._topic, value, partition=0, on_delivery=delivered)
         assert self._producer.flush(DEADLINE_SECONDS) == 0
         return outcome[0]
 
@@ -131,9 +132,13 @@ def test_a_full_volume_refuses_producers_serves_readers_and_recovers_with_space(
         for _ in range(4):  # 1.5 seconds each: housekeeping meets the full disk as well
             assert not load.send(), "there is still no space"
         assert read_all(servers) == load.acked
+        late = Load(servers, "late")
+        admin.create_topics([NewTopic("late", 1)])["late"].result(10)
+        assert not late.send(), "a topic may be made, but there is no space for its log"
 
         ballast.unlink()
         wait_for(load.send)
+        wait_for(late.send)
         assert read_all(servers) == load.acked
 
         load.send_until_refused()

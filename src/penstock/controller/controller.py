@@ -55,6 +55,12 @@ class Controller:
             watcher.follow(Image(), self.image)
             self._watchers.append(watcher)
 
+    def refresh(self) -> None:
+        """Let everybody follow once more: what stood in somebody's way may be gone."""
+        with self._lock:
+            for watcher in self._watchers:
+                watcher.follow(Image(), self.image)
+
     def submit(self, decide: Callable[[Image], Decision[Result]]) -> Result:
         """Take one decision. When this returns, its records are durable and everybody here has followed."""
         with self._lock:

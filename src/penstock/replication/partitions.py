@@ -21,6 +21,7 @@ class Partitions:
     def add(self, partition: Partition) -> None:
         with self._lock:
             self._partitions[partition.topic, partition.index] = partition
+            self._unopened.discard((partition.topic, partition.index))
 
     def add_unopened(self, topic: str, index: int) -> None:
         """A partition that belongs here, but whose log directory cannot be used."""

@@ -9,7 +9,7 @@ from penstock.controller.image import Image, TopicState
 from penstock.handlers.broker import Broker
 from penstock.replication.partition import Partition
 from penstock.settings import TopicSettings
-from penstock.storage.errors import StorageError
+from penstock.storage.errors import NoSpace, StorageError
 from penstock.storage.logs import Logs
 
 _log = logging.getLogger(__name__)
@@ -24,8 +24,11 @@ class MetadataFollower:
         self._logs = logs
         self._partitions = broker.partitions
         self._defaults = broker.settings.topic_defaults
+        self.waits_for_space = False
+        """A log could not be made because the disk is full: it is worth following again."""
 
     def follow(self, old: Image, new: Image) -> None:
+        self.waits_for_space = False
         for name, topic in old.topics.items():
             current = new.topics.get(name)
             if current is None or current.topic_id != topic.topic_id:
@@ -48,7 +51,9 @@ class MetadataFollower:
             try:
                 log = self._logs.get_or_create(topic.name, index, topic.topic_id, settings)
             except StorageError as error:
-                _log.error("%s-%d cannot be served: %s", topic.name, index, error)
+                if not self._partitions.is_offline(topic.name, index):
+                    _log.error("%s-%d cannot be served: %s", topic.name, index, error)
+                self.waits_for_space |= isinstance(error, NoSpace)
                 self._partitions.add_unopened(topic.name, index)
                 continue
             self._partitions.add(Partition(topic.name, topic.topic_id, index, log, state.leader_epoch))

@@ -94,14 +94,18 @@ class Node:
         controller.watch(SettingsFollower(self.broker, self._logs))
         controller.watch(QuotaFollower(self.broker.quotas))
         self._logs.open_logs(self._settings_of)
-        controller.watch(MetadataFollower(self.broker, self._logs))
+        self._follower = MetadataFollower(self.broker, self._logs)
+        controller.watch(self._follower)
         controller.watch(CoordinatorFollower(settings.node_id, self._partitions, groups, transactions))
         self._set_strays_aside()
         self.cleaner = LogCleaner(self._logs, clock, random, lambda: self.broker.settings)
 
     def tick(self) -> None:
-        """Housekeeping: flush what was rolled, write checkpoints, drop what is past its retention."""
+        """Housekeeping: flush what was rolled, write checkpoints, drop what is past its retention, make
+        logs that found no space."""
         self._logs.tick()
+        if self._follower.waits_for_space:
+            self.broker.controller.refresh()
 
     def close(self) -> None:
         """Everything durable, and marked so that the next start need not check it."""
