@@ -12,7 +12,7 @@ from __future__ import annotations
 import operator
 import sys
 from array import array
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import islice
 from typing import NamedTuple
@@ -43,6 +43,11 @@ class OffsetIndex:
         """Where to begin looking for `offset`: no batch before this position holds it."""
         found = bisect_right(self._offsets, offset - self._base_offset)
         return self._positions[found - 1] if found else 0
+
+    def offset_from(self, position: int) -> int | None:
+        """The last offset of the first indexed batch that begins at `position` or later."""
+        found = bisect_left(self._positions, position)
+        return self._base_offset + self._offsets[found] if found < len(self._offsets) else None
 
     def last_position(self) -> int:
         """Where the last indexed batch begins."""

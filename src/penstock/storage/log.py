@@ -16,8 +16,10 @@ from typing import NamedTuple
 
 from penstock.clock import Clock
 from penstock.protocol.errors import ErrorCode, KafkaError
-from penstock.records.batch import NO_TIMESTAMP, BatchHeader
+from penstock.records.batch import NO_TIMESTAMP, BatchHeader, CorruptBatch, read_header
+from penstock.records.control import EndMarker, read_marker
 from penstock.settings.topic import TopicSettings
+from penstock.storage.aborted import Aborted
 from penstock.storage.contents import LOG_APPEND_TIME
 from penstock.storage.directory import LogDirectory
 from penstock.storage.disk import Disk, is_full
@@ -36,6 +38,7 @@ from penstock.storage.slice import FileSlice
 from penstock.storage.snapshots import Snapshots
 from penstock.storage.swap import DELETED, discard_swaps
 from penstock.storage.times import first_at, latest
+from penstock.storage.verification import Guard
 from penstock.storage.warm import WarmSegments
 
 PRODUCER_EXPIRATION_MS = 24 * 60 * 60 * 1000
@@ -120,6 +123,7 @@ class Log:
         directory: LogDirectory | None = None,
         warm: WarmSegments | None = None,
         producer_expiration_ms: int = PRODUCER_EXPIRATION_MS,
+        verifying: bool = True,
         sparse: bool = False,
     ) -> Log:
         """The log in directory `path`, made when there is none. One that is `sparse` may lack offsets.
@@ -140,21 +144,27 @@ class Log:
             random or Random(path),
             Segments(recovery.open_segments(log_start_offset, None if clean else recovery_point)),
             epochs,
-            Producers(producer_expiration_ms),
+            Producers(producer_expiration_ms, verifying=verifying),
         )
-        log._restore(log_start_offset, now_ms)
+        log._restore(log_start_offset, now_ms, recovery.aborted_unknown_from)
         if clean:
             log._touched = recovery.created
         else:
             disk.sync_dir(path)
         return log
 
-    def _restore(self, log_start_offset: int, now_ms: int) -> None:
+    def _restore(self, log_start_offset: int, now_ms: int, aborted_unknown_from: int | None) -> None:
         """Bring into line what stands beside the segments."""
         self.log_start_offset = max(self.log_start_offset, log_start_offset)
         self.epochs.truncate_to(self.log_end_offset)
         self.epochs.advance_start(self.log_start_offset)
-        self._snapshots.restore(self._producers, self._segments, self.log_end_offset, now_ms)
+        self._snapshots.restore(
+            self._producers,
+            self._segments,
+            self.log_end_offset,
+            now_ms,
+            aborted_unknown_from=aborted_unknown_from,
+        )
 
     @property
     def size_bytes(self) -> int:
@@ -168,6 +178,15 @@ class Log:
     @high_watermark.setter
     def high_watermark(self, offset: int) -> None:
         self._high_watermark = offset
+        self._producers.commit(offset)
+
+    @property
+    def last_stable_offset(self) -> int:
+        """Records below are committed, and so are the transactions that wrote them, or aborted."""
+        high_watermark = self.high_watermark
+        self._producers.commit(high_watermark)
+        first = self._producers.first_unstable()
+        return high_watermark if first is None else min(max(first, self.log_start_offset), high_watermark)
 
     def reconfigure(self, settings: TopicSettings) -> None:
         """Go on under other settings."""
@@ -178,6 +197,10 @@ class Log:
     def expire_producers_after(self, expiration_ms: int) -> None:
         """Go on under another `producer.id.expiration.ms`."""
         self._producers.expiration_ms = expiration_ms
+
+    def verify_transactions(self, verifying: bool) -> None:
+        """Go on under another `transaction.partition.verification.enable`."""
+        self._producers.verifying = verifying
 
     # Appending
 
@@ -192,47 +215,77 @@ class Log:
         leader_epoch: int,
         origin: Origin,
         examined: list[tuple[int, BatchHeader]] | None = None,
+        guard: Guard | None = None,
     ) -> Appended:
         """Append whole batches; offsets and `leader_epoch` are written into them, unless a leader did so.
 
-        `examined` is what `examine` said of them, where that was done before the lock was taken.
+        `examined` is what `examine` said of them, where that was done before the lock was taken; `guard` what
+        `begin_verification` gave for the first batch of a transaction.
         """
-        now_ms = self._clock.now_ms()
         settings = self.settings
         if examined is None:
             examined = self.examine(batches, origin)
-        stamped = settings.message_timestamp_type == LOG_APPEND_TIME and origin != "replica"
-        if origin == "client" and examined[0][1].producer_id >= 0:
-            first_copy = self._producers.check(examined[0][1])
+        if origin == "replica":
+            return self._append_from_leader(batches, examined)
+        header = examined[0][1]
+        if origin == "client" and header.producer_id >= 0:
+            first_copy = self._producers.check(header, guard)
             if first_copy is not None:
-                append_time = first_copy.timestamp if stamped else NO_TIMESTAMP
+                append_time = first_copy.timestamp if self._stamps else NO_TIMESTAMP
                 offsets = first_copy.base_offset, first_copy.last_offset
                 return Appended(*offsets, append_time, self.log_start_offset, duplicate=True)
-        try:
-            if origin == "replica":
-                return self._append_from_leader(batches, examined, now_ms)
-            if len(batches) > settings.segment_bytes:
-                message = f"{len(batches)} bytes of batches exceed segment.bytes {settings.segment_bytes}"
-                raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE, message)
-            base_offset = self.log_end_offset
-            append_time = now_ms if stamped else NO_TIMESTAMP
-            placed = place_own(
-                batches,
-                examined,
-                log_end_offset=base_offset,
-                leader_epoch=leader_epoch,
-                append_time_ms=append_time,
-            )
-            self._write(batches, placed, now_ms)
-        except OSError as error:
-            raise self._append_failed(error) from error
+        elif header.producer_id >= 0:
+            self._producers.check_coordinated(header, guard)
+        if len(batches) > settings.segment_bytes:
+            message = f"{len(batches)} bytes of batches exceed segment.bytes {settings.segment_bytes}"
+            raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE, message)
+        return self._append_own(batches, examined, leader_epoch)
+
+    def append_marker(
+        self, batch: memoryview, *, leader_epoch: int, coordinator_epoch: int, transaction_version: int
+    ) -> Appended:
+        """Append the batch that ends a transaction; KafkaError when its coordinator or its epoch is not the
+        present one any more."""
+        header = read_header(batch)
+        self._producers.check_marker(
+            header.producer_id, header.producer_epoch, coordinator_epoch, transaction_version
+        )
+        return self._append_own(batch, [(0, header)], leader_epoch)
+
+    def begin_verification(
+        self, producer_id: int, producer_epoch: int, sequence: int, *, epoch_bump: bool
+    ) -> Guard | None:
+        """What has to be shown with the first batch of a transaction, once its coordinator has said yes;
+        None when the transaction has written here before."""
+        return self._producers.begin_verification(
+            producer_id, producer_epoch, sequence, epoch_bump=epoch_bump, now_ms=self._clock.now_ms()
+        )
+
+    @property
+    def _stamps(self) -> bool:
+        return self.settings.message_timestamp_type == LOG_APPEND_TIME
+
+    def _append_own(
+        self, batches: memoryview, examined: list[tuple[int, BatchHeader]], leader_epoch: int
+    ) -> Appended:
+        """Write batches that get their offsets here."""
+        now_ms = self._clock.now_ms()
+        base_offset = self.log_end_offset
+        append_time = now_ms if self._stamps else NO_TIMESTAMP
+        placed = place_own(
+            batches,
+            examined,
+            log_end_offset=base_offset,
+            leader_epoch=leader_epoch,
+            append_time_ms=append_time,
+        )
+        self._write(batches, placed, now_ms)
         return Appended(
             base_offset, self.log_end_offset - 1, append_time, self.log_start_offset, duplicate=False
         )
 
-    def _append_from_leader(
-        self, batches: memoryview, examined: list[tuple[int, BatchHeader]], now_ms: int
-    ) -> Appended:
+    def _append_from_leader(self, batches: memoryview, examined: list[tuple[int, BatchHeader]]) -> Appended:
+        now_ms = self._clock.now_ms()
         placed = place_from_leader(examined, log_end_offset=self.log_end_offset)
         base_offset = placed[0].base_offset if placed else self.log_end_offset
         if placed:
@@ -257,6 +310,15 @@ class Log:
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{self.path} is closed")
         if self.directory.failure is not None:
             raise self.directory.failure
+        markers = _markers(data, placed)
+        try:
+            self._write_placed(data, placed, markers, now_ms)
+        except OSError as error:
+            raise self._append_failed(error) from error
+
+    def _write_placed(
+        self, data: memoryview, placed: list[Placed], markers: dict[int, EndMarker | None], now_ms: int
+    ) -> None:
         first_offset = placed[0].base_offset
         next_offset = placed[-1].next_offset
         max_timestamp = max([batch.max_timestamp for batch in placed])
@@ -272,9 +334,16 @@ class Log:
             size_bytes = header.size_bytes
             segment.note(position, size_bytes, base_offset + header.last_offset_delta, max_timestamp)
             position += size_bytes
-            if header.producer_id >= 0:
+            if base_offset in markers:
+                marker = markers[base_offset]
+                aborted = self._producers.replay_marker(header, marker, base_offset, max_timestamp)
+                if aborted is not None:
+                    segment.aborted.append(aborted)
+            elif header.producer_id >= 0:
                 self._producers.replay(header, base_offset, max_timestamp)
         self.log_end_offset = next_offset
+        if self._high_watermark is None:
+            self._producers.commit(next_offset)
         if next_offset - self.recovery_point >= self.settings.flush_messages:
             self.flush()
 
@@ -341,6 +410,38 @@ class Log:
         The last batch may be cut at `max_bytes`. A first batch that is larger comes whole, or not at all
         unless `at_least_one`.
         """
+        found = self._find_slice(offset, max_bytes, upto, at_least_one=at_least_one)
+        return None if found is None else found[1]
+
+    def read_committed(
+        self, offset: int, max_bytes: int, *, at_least_one: bool = True
+    ) -> tuple[FileSlice | None, list[Aborted]]:
+        """Likewise, below the last stable offset; and the aborted transactions that have something there."""
+        stable = self.last_stable_offset
+        found = self._find_slice(offset, max_bytes, stable, at_least_one=at_least_one)
+        if found is None:
+            return None, []
+        segment, piece = found
+        try:
+            bound = segment.offset_bound(piece.position + piece.size) or self._segments.base_after(segment)
+            return piece, self.aborted_between(offset, stable if bound is None else min(bound, stable))
+        except OSError as error:
+            raise self.directory.refused(error) from error
+
+    def aborted_between(self, start: int, end: int) -> list[Aborted]:
+        """The aborted transactions with something from offset `start` to below `end`."""
+        aborted: list[Aborted] = []
+        for segment in self._segments.from_offset(start):
+            if segment.has_aborted():
+                found, is_complete = segment.aborted.overlapping(start, end)
+                aborted += found
+                if is_complete:
+                    break
+        return aborted
+
+    def _find_slice(
+        self, offset: int, max_bytes: int, upto: int | None, *, at_least_one: bool
+    ) -> tuple[Segment, FileSlice] | None:
         end_offset = self.log_end_offset
         if not self.log_start_offset <= offset <= end_offset:
             message = f"offset {offset} is outside {self.log_start_offset} to {end_offset}"
@@ -361,7 +462,7 @@ class Log:
                 if not at_least_one or end - position < header.size_bytes:
                     return None
                 size = header.size_bytes
-            return FileSlice(segment.file, position, size)
+            return segment, FileSlice(segment.file, position, size)
         except (OSError, Corruption) as error:
             raise self.directory.refused(error) from error
 
@@ -470,6 +571,7 @@ class Log:
         self._limits = self._roll_limits()
         self.epochs.truncate_to(self.log_end_offset)
         self._snapshots.restore(self._producers, self._segments, self.log_end_offset, self._clock.now_ms())
+        self._producers.commit(self.high_watermark)
         self.on_cut()
 
     # Retention
@@ -573,3 +675,17 @@ class Log:
         for segment in [*self._expired, *self._segments]:
             segment.delete()
         self._disk.remove_tree(self.path)
+
+
+def _markers(data: memoryview, placed: list[Placed]) -> dict[int, EndMarker | None]:
+    """What the control batches among these say, by offset; told before anything is written."""
+    markers: dict[int, EndMarker | None] = {}
+    position = 0
+    for header, base_offset, _, _ in placed:
+        if header.is_control and header.producer_id >= 0:
+            try:
+                markers[base_offset] = read_marker(data, position)
+            except CorruptBatch as error:
+                raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"batch {base_offset}: {error}") from None
+        position += header.size_bytes
+    return markers

@@ -17,14 +17,7 @@ from penstock.storage.disk import Disk, File
 from penstock.storage.epochs import NO_EPOCH, LeaderEpochs
 from penstock.storage.errors import Corruption
 from penstock.storage.index import MAX_RELATIVE_OFFSET
-from penstock.storage.segment import (
-    OFFSET_DIGITS,
-    OFFSET_INDEX_SUFFIX,
-    TIME_INDEX_SUFFIX,
-    Place,
-    Segment,
-    file_name,
-)
+from penstock.storage.segment import INDEX_SUFFIXES, OFFSET_DIGITS, Place, Segment, file_name
 from penstock.storage.swap import complete_swaps, segment_bases
 
 CHUNK_BYTES = 1024 * 1024
@@ -37,7 +30,7 @@ def sweep(disk: Disk, path: str) -> list[int]:
     bases = segment_bases(names)
     logs = {file_name(base, "") for base in bases}
     for name in names:
-        orphan = name.endswith((OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX)) and name[:OFFSET_DIGITS] not in logs
+        orphan = name.endswith(INDEX_SUFFIXES) and name[:OFFSET_DIGITS] not in logs
         if orphan or name.endswith(".tmp"):
             disk.remove(os.path.join(path, name))
     return bases
@@ -60,6 +53,8 @@ class Recovery:
         self._dense = not sparse and "compact" not in settings.cleanup_policy
         # Whether there was nothing to open.
         self.created = False
+        # The first segment whose aborted transactions have to be found in the log once more.
+        self.aborted_unknown_from: int | None = None
 
     def open_segments(self, log_start_offset: int, recovery_point: int | None) -> list[Segment]:
         """The segments, the last one active; verified from `recovery_point` on, which a clean stop lacks."""
@@ -69,12 +64,23 @@ class Recovery:
             # Records were deleted up to an offset that the disk never saw: the log begins anew there.
             while segments:
                 segments.pop().delete()
+        self.aborted_unknown_from = self._first_without_aborted(segments, recovery_point)
         if segments:
             segments[-1].unseal()
         else:
             self.created = True
             segments.append(Segment.create(self._place, log_start_offset, self._interval, self._now_ms))
         return segments
+
+    def _first_without_aborted(self, segments: list[Segment], recovery_point: int | None) -> int | None:
+        """The first segment that was verified anew, or whose index of aborted transactions is damaged."""
+        for segment, following in pairwise([*segments, None]):
+            verified = recovery_point is not None and (
+                following is None or following.base_offset > recovery_point
+            )
+            if segment is not None and (verified or not segment.is_aborted_sound()):
+                return segment.base_offset
+        return None
 
     def _load(self, bases: list[int]) -> list[Segment]:
         return [Segment.load(self._place, base, self._interval, self._now_ms) for base in bases]

@@ -1,9 +1,9 @@
-"""A segment: one file of batches with its offset index and its time index.
+"""A segment: one file of batches with its offset index, its time index, and its aborted transactions.
 
 The active segment of a log keeps its indexes in memory and writes them when it is sealed (rolled, or closed
 cleanly); after an unclean stop they are rebuilt. A sealed segment opens its file and loads its indexes when
 they are needed, and lets go of them when others need them more (`penstock.storage.warm`). The log decides
-when to roll and what to append; recovery decides what survives a crash.
+when to roll, what to append and which transactions were aborted; recovery decides what survives a crash.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from penstock.records.batch import NO_TIMESTAMP, BatchHeader
+from penstock.storage.aborted import ABORTED_SUFFIX, AbortedIndex
 from penstock.storage.disk import Bytes, Disk, File
 from penstock.storage.errors import Corruption
 from penstock.storage.index import (
@@ -29,6 +30,7 @@ from penstock.storage.warm import WarmSegments
 LOG_SUFFIX = ".log"
 OFFSET_INDEX_SUFFIX = ".index"
 TIME_INDEX_SUFFIX = ".timeindex"
+INDEX_SUFFIXES = (OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, ABORTED_SUFFIX)
 OFFSET_DIGITS = 20
 _NOWHERE = 2**63 - 1
 
@@ -58,9 +60,11 @@ class Segment:
     """Batches from `base_offset` on. Invariant: every offset, relative to the base, fits in 31 bits."""
 
     __slots__ = (
+        "_aborted",
         "_bytes_since_index",
         "_disk",
         "_file",
+        "_has_aborted_file",
         "_indexes",
         "_place",
         "_rolling_timestamp",
@@ -105,6 +109,8 @@ class Segment:
         self.sealed = True
         self._file: File | None = None
         self._indexes: Indexes | None = None
+        self._aborted: AbortedIndex | None = None
+        self._has_aborted_file: bool | None = None  # None until somebody asks
 
     @classmethod
     def create(
@@ -135,8 +141,7 @@ class Segment:
         if file is None:
             file = self._file = self._disk.open(self.path)
         if self.sealed:
-            indexes = self._indexes  # another log's thread may cool this segment at any moment
-            self._place.warm.touch(self, 0 if indexes is None else indexes.size_bytes)
+            self._touch()
         return file
 
     @property
@@ -145,20 +150,61 @@ class Segment:
         indexes = self._indexes
         if indexes is None:
             indexes = self._indexes = self._load_indexes()
-            self._place.warm.touch(self, indexes.size_bytes)
+            self._touch()
         return indexes
+
+    @property
+    def aborted(self) -> AbortedIndex:
+        """The transactions whose abort markers stand here; ValueError when their file is damaged."""
+        aborted = self._aborted
+        if aborted is None:
+            if not self.has_aborted():
+                return AbortedIndex()
+            aborted = self._aborted = AbortedIndex(self._disk.read_bytes(self._sibling(ABORTED_SUFFIX)))
+            self._touch()
+        return aborted
+
+    def has_aborted(self) -> bool:
+        """Whether there may be any, without loading them."""
+        if self._aborted is not None:
+            return len(self._aborted) > 0
+        if self._has_aborted_file is None:
+            self._has_aborted_file = self._disk.exists(self._sibling(ABORTED_SUFFIX))
+        return self._has_aborted_file
+
+    def is_aborted_sound(self) -> bool:
+        """Whether the file of aborted transactions, if there is one, can be read."""
+        try:
+            return len(self.aborted) >= 0
+        except ValueError:
+            return False
+
+    def replace_aborted(self, aborted: AbortedIndex) -> None:
+        """These and no others were aborted; durable when the segment is sealed."""
+        self._aborted = aborted
+        if self.sealed:
+            self._write_aborted()
+            if self._has_aborted_file:
+                self._disk.open(self._sibling(ABORTED_SUFFIX)).sync()
+            self._touch()
+
+    def _touch(self) -> None:
+        indexes, aborted = self._indexes, self._aborted  # another log's thread may cool us at any moment
+        size = (0 if indexes is None else indexes.size_bytes) + (0 if aborted is None else aborted.size_bytes)
+        self._place.warm.touch(self, size)
 
     def cool(self) -> None:
         """Let go of file and indexes; they are opened and loaded again when they are asked for."""
         self._file = None
         self._indexes = None
+        self._aborted = None
 
     def _sibling(self, suffix: str) -> str:
         return os.path.join(self._place.path, file_name(self.base_offset, suffix) + self._suffix)
 
     def rename(self, suffix: str) -> None:
         """Put `suffix` behind the names of all files, or take it away. The log comes last: it decides."""
-        for kind in (OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, LOG_SUFFIX):
+        for kind in (*INDEX_SUFFIXES, LOG_SUFFIX):
             if self._disk.exists(self._sibling(kind)):
                 self._disk.rename(
                     self._sibling(kind),
@@ -198,21 +244,25 @@ class Segment:
             return self.reindex()
 
     def reindex(self) -> Indexes:
-        """Make both indexes anew from the batches of the log. `Corruption` when these are at fault."""
+        """Make offset and time index anew from the batches of the log. `Corruption` when these are at
+        fault."""
         sealed = self.sealed
+        aborted = self._aborted  # stays: batches alone do not tell how transactions ended
         indexes = self.begin_rebuild()
+        self._aborted = aborted
         for position, header in scan_headers(self.file, self.path, 0, self.size):
             self.note(position, header.size_bytes, header.last_offset, header.max_timestamp)
         if sealed:
-            self.write_indexes()
+            self._write_sparse_indexes()
             self.seal()
         return indexes
 
     def begin_rebuild(self) -> Indexes:
-        """Forget what the indexes say and unseal; `note` every batch afterwards."""
+        """Forget what the indexes say and unseal; `note` every batch afterwards, and every abort."""
         self._place.warm.forget(self)
         self.sealed = False
         indexes = self._indexes = Indexes(OffsetIndex(self.base_offset), TimeIndex(self.base_offset))
+        self._aborted = AbortedIndex()
         self.max_timestamp = NO_TIMESTAMP
         self.offset_of_max_timestamp = self.base_offset
         self._timestamp_known = True
@@ -221,7 +271,12 @@ class Segment:
         return indexes
 
     def write_indexes(self) -> None:
-        """Write both indexes, with the largest timestamp as the time index's last entry."""
+        """Write all indexes to their files."""
+        self._write_sparse_indexes()
+        self._write_aborted()
+
+    def _write_sparse_indexes(self) -> None:
+        """Offsets and times, with the largest timestamp as the time index's last entry."""
         offsets, times = self.indexes
         times.append_if_later(self.max_timestamp, self.offset_of_max_timestamp)
         for suffix, data in (
@@ -230,17 +285,28 @@ class Segment:
         ):
             self._disk.create(self._sibling(suffix)).append(data)
 
+    def _write_aborted(self) -> None:
+        """Without any there is no file, unless an old one has to be overwritten: that of this segment, or of
+        the one whose place it takes."""
+        aborted = self.aborted
+        final = os.path.join(self._place.path, file_name(self.base_offset, ABORTED_SUFFIX))
+        self._has_aborted_file = len(aborted) > 0 or self._disk.exists(final)
+        if self._has_aborted_file:
+            self._disk.create(self._sibling(ABORTED_SUFFIX)).append(aborted.to_bytes())
+
     def seal(self) -> None:
         """The indexes are written and appends have ended."""
         self.sealed = True
-        self._place.warm.touch(self, self.indexes.size_bytes)
+        self._touch()
 
     def unseal(self) -> None:
         """Become active: indexes stay in memory from here on."""
         self.latest_timestamp()
         indexes = self.indexes
+        # One that cannot be read is made anew by recovery.
+        aborted = self.aborted if self.is_aborted_sound() else AbortedIndex()
         self._place.warm.forget(self)
-        self._indexes = indexes
+        self._indexes, self._aborted = indexes, aborted
         self.sealed = False
 
     # Appending
@@ -342,6 +408,10 @@ class Segment:
         found = self.find(offset)
         return found is not None and (found[1].max_timestamp, found[1].last_offset) == (timestamp, offset)
 
+    def offset_bound(self, position: int) -> int | None:
+        """An offset that no batch before `position` reaches, as near as the index knows one."""
+        return self.indexes.offsets.offset_from(position)
+
     def next_offset(self) -> int:
         """The offset after the last batch; the base offset when there is none."""
         try:
@@ -371,6 +441,7 @@ class Segment:
         offsets, times = self.indexes
         offsets.truncate_to(size)
         times.truncate_to(offset)
+        self.aborted.truncate_to(offset)
         self._restore_after_cut(offsets.last_position(), times.last_entry())
 
     def _restore_after_cut(self, indexed_position: int, last: tuple[int, int] | None) -> None:
@@ -392,13 +463,14 @@ class Segment:
 
     def sync_indexes(self) -> None:
         """Make the indexes durable as they were last written."""
-        for suffix in (OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX):
-            self._disk.open(self._sibling(suffix)).sync()
+        for suffix in INDEX_SUFFIXES:
+            if suffix != ABORTED_SUFFIX or self._disk.exists(self._sibling(suffix)):
+                self._disk.open(self._sibling(suffix)).sync()
 
     def delete(self) -> None:
         """Remove the files; slices already handed out stay readable."""
         self._place.warm.forget(self)
         # The log goes first: an index without a log is swept away at the next start.
-        for suffix in (LOG_SUFFIX, OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX):
+        for suffix in (LOG_SUFFIX, *INDEX_SUFFIXES):
             self._disk.remove(self._sibling(suffix))
         self.cool()

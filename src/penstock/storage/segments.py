@@ -92,10 +92,10 @@ class Segments:
                 return segment, *found
         return None
 
-    def scan(self, offset: int) -> Iterator[BatchHeader]:
-        """The headers of all batches from `offset` on."""
+    def scan(self, offset: int) -> Iterator[tuple[Segment, int, BatchHeader]]:
+        """The headers of all batches from `offset` on, each with its segment and its position there."""
         for segment in self.from_offset(offset):
             found = segment.find(offset)
             start = found[0] if found else segment.size
-            for _, header in scan_headers(segment.file, segment.path, start, segment.size):
-                yield header
+            for position, header in scan_headers(segment.file, segment.path, start, segment.size):
+                yield segment, position, header

@@ -9,9 +9,13 @@ from __future__ import annotations
 
 import os
 
+from penstock.records.batch import BatchHeader, CorruptBatch
+from penstock.records.control import EndMarker, read_marker
+from penstock.storage.aborted import AbortedIndex
 from penstock.storage.disk import Disk
+from penstock.storage.errors import Corruption
 from penstock.storage.producers import SNAPSHOT_SUFFIX, Producers
-from penstock.storage.segment import OFFSET_DIGITS, file_name
+from penstock.storage.segment import OFFSET_DIGITS, Segment, file_name
 from penstock.storage.segments import Segments
 
 
@@ -45,23 +49,57 @@ class Snapshots:
     def remove(self, offset: int) -> None:
         self._disk.remove(self._file(offset))
 
-    def restore(self, producers: Producers, segments: Segments, log_end_offset: int, now_ms: int) -> None:
-        """Make `producers` what the log says: the latest sound snapshot, and every batch after it."""
+    def restore(
+        self,
+        producers: Producers,
+        segments: Segments,
+        log_end_offset: int,
+        now_ms: int,
+        *,
+        aborted_unknown_from: int | None = None,
+    ) -> None:
+        """Make `producers` what the log says: a sound snapshot, and every batch after it. From the segment
+        at `aborted_unknown_from` on, aborted transactions are found and their indexes written, too."""
+        latest = log_end_offset if aborted_unknown_from is None else aborted_unknown_from
+        start = self._load_latest(producers, segments, latest, log_end_offset, now_ms)
+        rebuilt = {
+            segment.base_offset: AbortedIndex()
+            for segment in segments
+            if aborted_unknown_from is not None and segment.base_offset >= aborted_unknown_from
+        }
+        for segment, position, header in segments.scan(start):
+            if header.producer_id < 0 or header.base_offset < start:
+                continue
+            if not header.is_control:
+                producers.replay(header, header.base_offset, header.max_timestamp)
+                continue
+            marker = _read_marker(segment, position, header)
+            aborted = producers.replay_marker(header, marker, header.base_offset, header.max_timestamp)
+            if aborted is not None and segment.base_offset in rebuilt:
+                rebuilt[segment.base_offset].append(aborted)
+        for segment in segments:
+            if segment.base_offset in rebuilt:
+                segment.replace_aborted(rebuilt[segment.base_offset])
+        producers.expire(now_ms)
+
+    def _load_latest(
+        self, producers: Producers, segments: Segments, latest: int, log_end_offset: int, now_ms: int
+    ) -> int:
+        """Load the latest sound snapshot up to `latest` and remove what is of no use; its offset, or where
+        the log begins."""
         producers.clear()
         start = segments.first.base_offset
         bases = {segment.base_offset for segment in segments}
         found = False
         for offset in reversed(self.offsets()):
-            if not found and start <= offset <= log_end_offset and self._load(offset, producers, now_ms):
+            is_candidate = not found and offset <= latest
+            if is_candidate and start <= offset and self._load(offset, producers, now_ms):
                 found = True
                 start = offset
-            elif offset > log_end_offset or not found or offset not in bases:
+            elif offset > log_end_offset or is_candidate or offset not in bases:
                 # Beyond the end, torn, or left by a clean stop in the middle of what is now a segment.
                 self.remove(offset)
-        for header in segments.scan(start):
-            if header.producer_id >= 0 and header.base_offset >= start:
-                producers.replay(header, header.base_offset, header.max_timestamp)
-        producers.expire(now_ms)
+        return start
 
     def _load(self, offset: int, producers: Producers, now_ms: int) -> bool:
         try:
@@ -69,3 +107,10 @@ class Snapshots:
         except ValueError:
             return False
         return True
+
+
+def _read_marker(segment: Segment, position: int, header: BatchHeader) -> EndMarker | None:
+    try:
+        return read_marker(segment.file.read(position, header.size_bytes))
+    except CorruptBatch as error:
+        raise Corruption(segment.path, position, str(error)) from error

@@ -18,13 +18,7 @@ from typing import Final
 from penstock.storage.disk import Disk
 from penstock.storage.producers import SNAPSHOT_SUFFIX
 from penstock.storage.scan import scan_headers
-from penstock.storage.segment import (
-    LOG_SUFFIX,
-    OFFSET_DIGITS,
-    OFFSET_INDEX_SUFFIX,
-    TIME_INDEX_SUFFIX,
-    file_name,
-)
+from penstock.storage.segment import INDEX_SUFFIXES, LOG_SUFFIX, OFFSET_DIGITS, file_name
 
 CLEANED: Final = ".cleaned"
 SWAP: Final = ".swap"
@@ -73,10 +67,10 @@ def _complete(disk: Disk, path: str, base: int, bases: list[int]) -> None:
     for covered in bases:
         if base < covered < next_offset:
             # What the swap does not reach has lost all its records: it is compacted once more, harmlessly.
-            for suffix in (LOG_SUFFIX, OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, SNAPSHOT_SUFFIX):
+            for suffix in (LOG_SUFFIX, *INDEX_SUFFIXES, SNAPSHOT_SUFFIX):
                 disk.remove(os.path.join(path, file_name(covered, suffix)))
     disk.sync_dir(path)
-    for suffix in (OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, LOG_SUFFIX):
+    for suffix in (*INDEX_SUFFIXES, LOG_SUFFIX):
         name = os.path.join(path, file_name(base, suffix))
         if disk.exists(name + SWAP):
             disk.rename(name + SWAP, name)
