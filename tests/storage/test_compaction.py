@@ -191,7 +191,9 @@ def test_control_batches_stay(topic: Compacted) -> None:
     )
     topic.put((b"a", b"1"))
     for _ in range(2):
-        topic.log.append(memoryview(bytearray(marker)), leader_epoch=0, origin="coordinator")
+        topic.log.append_marker(
+            memoryview(bytearray(marker)), leader_epoch=0, coordinator_epoch=0, transaction_version=0
+        )
     topic.put((b"a", b"2"))
     topic.seal()
     assert topic.clean()

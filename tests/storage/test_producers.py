@@ -9,6 +9,7 @@ from crc32c import crc32c
 
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.records.batch import BatchHeader, read_header
+from penstock.records.control import EndMarker
 from penstock.storage.producers import Producers
 from tests.storage.builders import NOW_MS, batch
 
@@ -103,7 +104,7 @@ def test_an_unknown_producer_may_begin_anywhere() -> None:
 
 def test_after_a_marker_alone_the_epoch_begins_at_zero() -> None:
     journal = Journal()
-    journal.producers.replay(sent(-1, epoch=3, control=True), 0, NOW_MS)
+    journal.producers.replay_marker(sent(-1, epoch=3, control=True), EndMarker(True, 0), 0, NOW_MS)
     assert journal.refusal(sent(4, epoch=3)) == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
     assert journal.send(sent(0, epoch=3)) == (0, False)
 

@@ -17,7 +17,9 @@ from penstock.handlers.reply import Part, Reply, Wait
 from penstock.handlers.request import Request
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.fetch import (
+    READ_COMMITTED,
     TOPIC_IDS_FROM,
+    AbortedTransaction,
     FetchPartition,
     FetchRequest,
     FetchTopic,
@@ -28,6 +30,7 @@ from penstock.protocol.fetch import (
 )
 from penstock.protocol.primitives import ZERO_UUID
 from penstock.replication.partition import Partition
+from penstock.storage.aborted import Aborted
 from penstock.storage.errors import StorageError
 
 VERSIONS: Final = (4, 17)
@@ -96,6 +99,7 @@ class _Reading:
         self._is_refused = fetch.replica_id >= 0 and not request.may(
             broker, Operation.CLUSTER_ACTION, ResourceType.CLUSTER
         )
+        self._committed = fetch.isolation == READ_COMMITTED and fetch.replica_id < 0
         self.min_bytes = min(fetch.min_bytes, self._budget)
         self.size = 0
         self.failed = False
@@ -129,7 +133,11 @@ class _Reading:
             # The first batch of the answer comes whole even if it is larger than every limit, or a consumer
             # would stand still.
             fetched = partition.fetch(
-                wanted.fetch_offset, limit, at_least_one=self.size == 0, epoch=wanted.current_leader_epoch
+                wanted.fetch_offset,
+                limit,
+                at_least_one=self.size == 0,
+                epoch=wanted.current_leader_epoch,
+                committed=self._committed,
             )
         except KafkaError as error:
             self.failed = True
@@ -147,6 +155,7 @@ class _Reading:
             fetched.last_stable_offset,
             fetched.log_start_offset,
             fetched.records,
+            None if fetched.aborted is None else tuple(map(_told_aborted, fetched.aborted)),
         )
 
     def _told(self, code: ErrorCode) -> ErrorCode:
@@ -154,6 +163,10 @@ class _Reading:
         if code is ErrorCode.KAFKA_STORAGE_ERROR and self._request.version <= LAST_WITHOUT_STORAGE_ERROR:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         return code
+
+
+def _told_aborted(aborted: Aborted) -> AbortedTransaction:
+    return AbortedTransaction(aborted.producer_id, aborted.first_offset)
 
 
 def _encode(

@@ -11,6 +11,7 @@ from penstock.handlers.request import Request
 from penstock.protocol import list_offsets
 from penstock.protocol.apis import NEVER
 from penstock.protocol.errors import ErrorCode, KafkaError
+from penstock.protocol.fetch import READ_COMMITTED
 from penstock.protocol.list_offsets import OffsetAnswer, OffsetQuery, TopicOffsets
 from penstock.replication.partition import Partition
 from penstock.storage.errors import StorageError
@@ -32,7 +33,7 @@ def handle(request: Request, broker: Broker) -> Reply:
     for topic in wanted.topics:
         allowed = request.may(broker, Operation.DESCRIBE, ResourceType.TOPIC, topic.name)
         answers = [
-            _answer(broker, topic.name, query, request.version)
+            _answer(broker, topic.name, query, request.version, wanted.isolation)
             if allowed
             else OffsetAnswer(query.partition, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
             for query in topic.partitions
@@ -41,12 +42,13 @@ def handle(request: Request, broker: Broker) -> Reply:
     return Reply([list_offsets.encode_response(request.version, topics)])
 
 
-def _answer(broker: Broker, topic: str, query: OffsetQuery, version: int) -> OffsetAnswer:
+def _answer(broker: Broker, topic: str, query: OffsetQuery, version: int, isolation: int) -> OffsetAnswer:
     try:
         partition = broker.partitions.get(topic, query.partition)
         with partition.lock:
             partition.check_epoch(query.current_leader_epoch)
-            timestamp, offset = _find(partition, query.timestamp, version)
+            end = partition.last_stable_offset if isolation == READ_COMMITTED else partition.high_watermark
+            timestamp, offset = _find(partition, query.timestamp, version, end)
             epoch = _epoch(partition, query.timestamp, offset)
     except KafkaError as error:
         return OffsetAnswer(query.partition, error.code)
@@ -64,18 +66,20 @@ def _epoch(partition: Partition, timestamp: int, offset: int) -> int:
     return partition.log.epochs.epoch_of(offset)
 
 
-def _find(partition: Partition, timestamp: int, version: int) -> tuple[int, int]:
+def _find(partition: Partition, timestamp: int, version: int, end: int) -> tuple[int, int]:
     """(timestamp, offset); the timestamp is unknown for the ends of the log, both are when nothing is
-    found."""
+    found below `end`."""
     unknown = list_offsets.UNKNOWN
     if version < SPECIAL_FROM.get(timestamp, NEVER if timestamp < 0 else 0):
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, f"No special timestamp {timestamp} in v{version}.")
     if timestamp == list_offsets.LATEST:
-        return unknown, partition.high_watermark
+        return unknown, end
     if timestamp in (list_offsets.EARLIEST, list_offsets.EARLIEST_LOCAL):
         return unknown, partition.log.log_start_offset
     if timestamp == list_offsets.LATEST_TIERED:
         return unknown, unknown
     if timestamp == list_offsets.MAX_TIMESTAMP:
-        return partition.log.max_timestamp() or (unknown, unknown)
-    return partition.log.offset_for_time(timestamp) or (unknown, unknown)
+        found = partition.log.max_timestamp()
+    else:
+        found = partition.log.offset_for_time(timestamp)
+    return (unknown, unknown) if found is None or found[1] >= end else found

@@ -40,6 +40,7 @@ from penstock.handlers import (
     offset_for_leader_epoch,
     produce,
     sync_group,
+    write_txn_markers,
 )
 from penstock.protocol.api_versions import ApiRange
 from penstock.protocol.apis import Api
@@ -70,6 +71,7 @@ HANDLERS: Final[dict[Api, ModuleType]] = {
     Api.CREATE_PARTITIONS: create_partitions,
     Api.INCREMENTAL_ALTER_CONFIGS: incremental_alter_configs,
     Api.DESCRIBE_PRODUCERS: describe_producers,
+    Api.WRITE_TXN_MARKERS: write_txn_markers,
     Api.LIST_CONFIG_RESOURCES: list_config_resources,
     Api.DESCRIBE_TOPIC_PARTITIONS: describe_topic_partitions,
     Api.DELETE_GROUPS: delete_groups,

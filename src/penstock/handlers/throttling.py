@@ -39,7 +39,10 @@ FIRST_FIELD_FROM: Final[dict[Api, int]] = {
 neither here nor in `ELSEWHERE`."""
 
 ELSEWHERE: Final = frozenset(
-    {Api.PRODUCE, Api.API_VERSIONS, Api.OFFSET_DELETE, Api.SASL_HANDSHAKE, Api.SASL_AUTHENTICATE}
+    {
+        *(Api.PRODUCE, Api.API_VERSIONS, Api.OFFSET_DELETE, Api.SASL_HANDSHAKE, Api.SASL_AUTHENTICATE),
+        Api.WRITE_TXN_MARKERS,
+    }
 )
 """Answers with the throttle time in another place, or without it. Clients of these are muted all the same."""
 

@@ -1,4 +1,4 @@
-"""Control batches that end a transaction: one record that says commit or abort (Kafka's EndTransactionMarker).
+"""Control batches that end a transaction: one record, commit or abort (Kafka's EndTransactionMarker).
 
 The key is version and type, the value version and the coordinator's epoch; producer id and epoch stand in the
 batch's header. Compaction may leave a control batch without its record: then it only keeps the epoch. Made by

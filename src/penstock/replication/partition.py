@@ -6,14 +6,19 @@ here; an append wakes the waiters of this partition and of no other.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 from penstock.protocol.errors import ErrorCode, KafkaError
+from penstock.records.control import encode_marker
+from penstock.replication.markers import TransactionMarker
+from penstock.storage.aborted import Aborted
 from penstock.storage.incoming import Origin
 from penstock.storage.log import Appended, Log
 from penstock.storage.producers import ActiveProducer
 from penstock.storage.recoding import AS_PRODUCED, recode
 from penstock.storage.slice import FileSlice
+from penstock.storage.verification import Guard
 
 
 class Waiter(Protocol):
@@ -29,6 +34,8 @@ class Fetched(NamedTuple):
     high_watermark: int
     last_stable_offset: int
     log_start_offset: int
+    aborted: list[Aborted] | None = None
+    """Aborted transactions among the records; None for those who read everything."""
 
 
 class Partition:
@@ -50,26 +57,69 @@ class Partition:
         """Records below are committed."""
         return self.log.high_watermark
 
-    def append(self, batches: memoryview, *, origin: Origin = "client") -> Appended:
-        """Write batches at the end and wake whoever waits for them."""
+    @property
+    def last_stable_offset(self) -> int:
+        """Below, all transactions are over."""
+        return self.log.last_stable_offset
+
+    def append(
+        self, batches: memoryview, *, origin: Origin = "client", guard: Guard | None = None
+    ) -> Appended:
+        """Write batches at the end and wake whoever waits for them. The first one of a transaction comes with
+        the guard of `begin_verification`."""
         examined = self.log.examine(batches, origin)
         if origin == "client" and self.log.settings.compression_type != AS_PRODUCED:
             batches, header = recode(batches, examined[0][1], self.log.settings)
             examined = [(0, header)]
+        return self._append(
+            lambda: self.log.append(
+                batches, leader_epoch=self.leader_epoch, origin=origin, examined=examined, guard=guard
+            )
+        )
+
+    def append_marker(self, marker: TransactionMarker) -> Appended:
+        """End a producer's transaction here; KafkaError when its coordinator or its epoch has been replaced.
+        Readers of committed records wait for this as for any append."""
+        batch = encode_marker(
+            marker.commit,
+            producer_id=marker.producer_id,
+            producer_epoch=marker.producer_epoch,
+            coordinator_epoch=marker.coordinator_epoch,
+            timestamp_ms=self.log.now_ms(),
+        )
+        return self._append(
+            lambda: self.log.append_marker(
+                memoryview(batch),
+                leader_epoch=self.leader_epoch,
+                coordinator_epoch=marker.coordinator_epoch,
+                transaction_version=marker.transaction_version,
+            )
+        )
+
+    def _append(self, write: Callable[[], Appended]) -> Appended:
         with self.lock:
             self._check_present()
-            appended = self.log.append(
-                batches, leader_epoch=self.leader_epoch, origin=origin, examined=examined
-            )
+            appended = write()
             self._commit()
             waiters, self._waiters = self._waiters, []
         for waiter in waiters:
             waiter.wake()
         return appended
 
-    def fetch(self, offset: int, max_bytes: int, *, at_least_one: bool, epoch: int = -1) -> Fetched:
-        """Committed records from `offset` on, as a slice of a file that stays readable whatever happens to
-        the log."""
+    def begin_verification(
+        self, producer_id: int, producer_epoch: int, sequence: int, *, epoch_bump: bool
+    ) -> Guard | None:
+        """Before a transaction's coordinator is asked whether the transaction may write here: what to show
+        with its first batch. None when it has written here before, and nobody need be asked."""
+        with self.lock:
+            self._check_present()
+            return self.log.begin_verification(producer_id, producer_epoch, sequence, epoch_bump=epoch_bump)
+
+    def fetch(
+        self, offset: int, max_bytes: int, *, at_least_one: bool, epoch: int = -1, committed: bool = False
+    ) -> Fetched:
+        """Records from `offset` on that all replicas have, as a slice of a file that stays readable whatever
+        happens to the log. With `committed`, those of ended transactions only."""
         with self.lock:
             self._check_present()
             self.check_epoch(epoch)
@@ -78,8 +128,12 @@ class Partition:
                 raise KafkaError(
                     ErrorCode.OFFSET_OUT_OF_RANGE, f"Offset {offset} is beyond the high watermark {end}."
                 )
+            start, stable = self.log.log_start_offset, self.log.last_stable_offset
+            if committed:
+                records, aborted = self.log.read_committed(offset, max_bytes, at_least_one=at_least_one)
+                return Fetched(records, end, stable, start, aborted)
             records = self.log.read(offset, max_bytes, upto=end, at_least_one=at_least_one)
-            return Fetched(records, end, end, self.log.log_start_offset)
+            return Fetched(records, end, stable, start)
 
     def check_epoch(self, epoch: int) -> None:
         """A client that knows another leader epoch than ours must look again, or wait until we have heard of

@@ -9,12 +9,12 @@ from typing import Final
 
 from penstock.coordinator.shard_log import Entry, Marker
 from penstock.records.batch import NO_PRODUCER_ID, iter_headers
+from penstock.records.control import read_marker
 from penstock.records.record import decode_batch
 from penstock.replication.markers import TransactionMarker
 from penstock.replication.partition import Partition
 
 _READ_BYTES: Final = 1 << 20
-_COMMIT_MARKER: Final = 1  # the type of a control record, in the second half of its key
 
 
 class PartitionShardLog:
@@ -33,7 +33,11 @@ class PartitionShardLog:
             self._appending = None
 
     def append_marker(self, marker: TransactionMarker) -> int:
-        raise NotImplementedError("partitions do not take markers yet")
+        self._appending = get_ident()
+        try:
+            return self._partition.append_marker(marker).base_offset
+        finally:
+            self._appending = None
 
     @property
     def committed_offset(self) -> int:
@@ -63,14 +67,11 @@ class PartitionShardLog:
                 return
             data = memoryview(fetched.records.read())
             for position, header in iter_headers(data):
-                records = decode_batch(data, position)
                 offset = header.next_offset
                 if header.is_control:
-                    yield from (
-                        Marker(header.producer_id, int.from_bytes(record.key[2:4], "big") == _COMMIT_MARKER)
-                        for record in records
-                        if record.key is not None
-                    )
+                    marker = read_marker(data, position)
+                    if marker is not None:
+                        yield Marker(header.producer_id, marker.commit)
                 else:
                     producer_id = header.producer_id if header.is_transactional else NO_PRODUCER_ID
-                    yield from (Entry(record, producer_id) for record in records)
+                    yield from (Entry(record, producer_id) for record in decode_batch(data, position))

@@ -1,9 +1,9 @@
 """The aborted transactions of a segment: `.txnindex`, in Kafka's format of 34 bytes for each.
 
-An entry stands in the index of the segment that holds the transaction's marker; the transaction may have begun
-segments before. Readers of committed records are told of those that overlap what they fetch. Entries are kept
-packed, in memory as on disk. Segments own it (`penstock.storage.segment`); which transactions were aborted is
-known by `penstock.storage.producers`.
+An entry stands in the index of the segment that holds the transaction's marker; the transaction may have
+begun segments before. Readers of committed records are told of those that overlap what they fetch. Entries
+are packed, in memory as on disk. Segments own it (`penstock.storage.segment`); which transactions were
+aborted is known by `penstock.storage.producers`.
 """
 
 from __future__ import annotations

@@ -202,6 +202,9 @@ class Log:
         """Go on under another `transaction.partition.verification.enable`."""
         self._producers.verifying = verifying
 
+    def now_ms(self) -> int:
+        return self._clock.now_ms()
+
     # Appending
 
     def examine(self, batches: memoryview, origin: Origin) -> list[tuple[int, BatchHeader]]:
@@ -226,7 +229,10 @@ class Log:
         if examined is None:
             examined = self.examine(batches, origin)
         if origin == "replica":
-            return self._append_from_leader(batches, examined)
+            try:
+                return self._append_from_leader(batches, examined)
+            except OSError as error:
+                raise self._append_failed(error) from error
         header = examined[0][1]
         if origin == "client" and header.producer_id >= 0:
             first_copy = self._producers.check(header, guard)
@@ -423,9 +429,9 @@ class Log:
             return None, []
         segment, piece = found
         try:
-            bound = segment.offset_bound(piece.position + piece.size) or self._segments.base_after(segment)
+            bound = segment.offset_bound(piece.position + piece.size)
             return piece, self.aborted_between(offset, stable if bound is None else min(bound, stable))
-        except OSError as error:
+        except (OSError, Corruption) as error:
             raise self.directory.refused(error) from error
 
     def aborted_between(self, start: int, end: int) -> list[Aborted]:

@@ -1,7 +1,8 @@
 """The transactions of one log that readers of committed records must not look into yet.
 
-Open ones have no marker; decided ones have, but above the high watermark: another leader may not know how they
-ended. The first offset of the oldest bounds the last stable offset. Told by `penstock.storage.producers`.
+Open ones have no marker; decided ones have, but above the high watermark: another leader may not know how
+they ended. The first offset of the oldest bounds the last stable offset. Told by
+`penstock.storage.producers`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a log knows of its producers: epoch and last five batches of each, and whose transactions are open.
 
-`check*` decide whether a producer's batch or a coordinator's marker may be appended, `replay*` account for one
-that was; after a start the state is a snapshot plus the batches that follow it. The rules are Kafka's
+`check*` decide whether a producer's batch or a coordinator's marker may be appended, `replay*` account for
+one that was; after a start the state is a snapshot plus the batches that follow it. The rules are Kafka's
 (`ProducerStateManager`, `ProducerAppendInfo`). A snapshot keeps only the last batch of each producer; the
 batches replayed after it bring more.
 """
@@ -167,9 +167,12 @@ class Producers:
     def check_coordinated(self, header: BatchHeader, guard: Guard | None = None) -> None:
         """Of a batch that a coordinator writes for a producer: it has no sequence, but an epoch."""
         producer_id, epoch = header.producer_id, header.producer_epoch
-        if header.is_transactional and self.verifying and not self.has_open_transaction(producer_id, epoch):
-            if not self._verifications.holds(producer_id, guard):
-                raise KafkaError(ErrorCode.INVALID_TXN_STATE, "Record was not part of an ongoing transaction")
+        if header.is_transactional and not (
+            self.has_open_transaction(producer_id, epoch)
+            or not self.verifying
+            or self._verifications.holds(producer_id, guard)
+        ):
+            raise KafkaError(ErrorCode.INVALID_TXN_STATE, "Record was not part of an ongoing transaction")
         producer = self._producers.get(producer_id)
         if producer is not None and epoch < producer.epoch:
             message = f"producer {producer_id} has epoch {producer.epoch}, the batch has {epoch}"

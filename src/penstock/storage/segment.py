@@ -155,12 +155,16 @@ class Segment:
 
     @property
     def aborted(self) -> AbortedIndex:
-        """The transactions whose abort markers stand here; ValueError when their file is damaged."""
+        """The transactions whose abort markers stand here; `Corruption` when their file is damaged."""
         aborted = self._aborted
         if aborted is None:
             if not self.has_aborted():
                 return AbortedIndex()
-            aborted = self._aborted = AbortedIndex(self._disk.read_bytes(self._sibling(ABORTED_SUFFIX)))
+            name = self._sibling(ABORTED_SUFFIX)
+            try:
+                aborted = self._aborted = AbortedIndex(self._disk.read_bytes(name))
+            except ValueError as error:
+                raise Corruption(name, 0, str(error)) from error
             self._touch()
         return aborted
 
@@ -176,7 +180,7 @@ class Segment:
         """Whether the file of aborted transactions, if there is one, can be read."""
         try:
             return len(self.aborted) >= 0
-        except ValueError:
+        except Corruption:
             return False
 
     def replace_aborted(self, aborted: AbortedIndex) -> None:

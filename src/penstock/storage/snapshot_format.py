@@ -1,7 +1,7 @@
 """Kafka's file of producer state, `.snapshot` version 1: a CRC and one entry for each producer.
 
-An entry keeps only the last batch of its producer. Bytes in, entries out and back; `penstock.storage.producers`
-gives them their meaning, `penstock.storage.snapshots` their files.
+An entry keeps only the last batch of its producer. Bytes in, entries out and back;
+`penstock.storage.producers` gives them their meaning, `penstock.storage.snapshots` their files.
 """
 
 from __future__ import annotations

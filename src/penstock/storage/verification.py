@@ -2,8 +2,9 @@
 
 A transaction's first batch in a partition is appended only after the coordinator has said that the partition
 belongs to the transaction. While it is asked, a marker may end that transaction; then its yes is worth
-nothing any more. So whoever asks takes a guard first and shows it with the batch: a marker, or the first batch
-itself, makes all guards of that producer void. Called by `penstock.storage.producers`, under the log's lock.
+nothing any more. So whoever asks takes a guard first and shows it with the batch: a marker, or the first
+batch itself, makes all guards of that producer void. Called by `penstock.storage.producers`, under the log's
+lock.
 """
 
 from __future__ import annotations
