@@ -11,7 +11,8 @@ import pytest
 from crc32c import crc32c
 
 from penstock.replication.partition import Partition
-from penstock.storage.log import Appended, Log
+from penstock.storage.log import Log
+from penstock.storage.outcomes import Appended
 from penstock.storage.producers import ProducerBatch, Producers
 from penstock.testing.history import History, Rule, Violation, check
 from penstock.testing.simulation.one_node import TOPIC, OneNodeRun

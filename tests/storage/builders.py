@@ -11,7 +11,8 @@ from penstock.records.codecs import Codec
 from penstock.records.record import Record, decode_batch, encode_batch
 from penstock.settings.topic import TopicSettings
 from penstock.storage.disk import Disk
-from penstock.storage.log import Appended, Log
+from penstock.storage.log import Log
+from penstock.storage.outcomes import Appended
 from penstock.testing.disk import SimDisk
 
 NOW_MS = 1_700_000_000_000

@@ -12,8 +12,9 @@ from penstock.records.keys import SLOT_BYTES
 from penstock.records.record import Record, encode_batch
 from penstock.settings import BrokerSettings
 from penstock.storage.cleaner import LogCleaner
-from penstock.storage.log import Appended, Log
+from penstock.storage.log import Log
 from penstock.storage.logs import Logs
+from penstock.storage.outcomes import Appended
 from penstock.testing.disk import SimDisk
 from tests.storage.builders import StillClock, records, settings
 

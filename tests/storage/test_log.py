@@ -13,7 +13,8 @@ from penstock.records.batch import HEADER_SIZE, iter_headers, read_header
 from penstock.records.codecs import Codec
 from penstock.records.record import decode_batch
 from penstock.storage.errors import LogDirFailure
-from penstock.storage.log import Appended, Log
+from penstock.storage.log import Log
+from penstock.storage.outcomes import Appended
 from penstock.testing.disk import SimDisk
 from tests.storage.builders import (
     NOW_MS,

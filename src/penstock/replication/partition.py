@@ -14,7 +14,8 @@ from penstock.records.control import encode_marker
 from penstock.replication.markers import TransactionMarker
 from penstock.storage.aborted import Aborted
 from penstock.storage.incoming import Origin
-from penstock.storage.log import Appended, Log
+from penstock.storage.log import Log
+from penstock.storage.outcomes import Appended
 from penstock.storage.producers import ActiveProducer
 from penstock.storage.recoding import AS_PRODUCED, recode
 from penstock.storage.slice import FileSlice
@@ -113,7 +114,9 @@ class Partition:
         with its first batch. None when it has written here before, and nobody need be asked."""
         with self.lock:
             self._check_present()
-            return self.log.begin_verification(producer_id, producer_epoch, sequence, epoch_bump=epoch_bump)
+            return self.log.producers.begin_verification(
+                producer_id, producer_epoch, sequence, epoch_bump=epoch_bump, now_ms=self.log.now_ms()
+            )
 
     def fetch(
         self, offset: int, max_bytes: int, *, at_least_one: bool, epoch: int = -1, committed: bool = False
@@ -176,7 +179,7 @@ class Partition:
         """The idempotent producers that this partition remembers."""
         with self.lock:
             self._check_present()
-            return self.log.active_producers()
+            return self.log.producers.active()
 
     def watch(self, waiter: Waiter) -> None:
         """Wake `waiter` once, at the next append or when the partition goes away."""

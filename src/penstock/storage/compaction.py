@@ -72,7 +72,7 @@ class Compaction:
         with self._log.lock:
             settings = self._log.settings
             producers = {
-                producer.producer_id: producer.last_offset for producer in self._log.active_producers()
+                producer.producer_id: producer.last_offset for producer in self._log.producers.active()
             }
         now = Round(
             cleaned_to - 1, self._cleanable.end, self._now_ms, settings.delete_retention_ms, producers

@@ -12,12 +12,11 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from random import Random
-from typing import NamedTuple
 
 from penstock.clock import Clock
 from penstock.protocol.errors import ErrorCode, KafkaError
-from penstock.records.batch import NO_TIMESTAMP, BatchHeader, CorruptBatch, read_header
-from penstock.records.control import EndMarker, read_marker
+from penstock.records.batch import NO_TIMESTAMP, BatchHeader, read_header
+from penstock.records.control import EndMarker
 from penstock.settings.topic import TopicSettings
 from penstock.storage.aborted import Aborted
 from penstock.storage.contents import LOG_APPEND_TIME
@@ -27,9 +26,11 @@ from penstock.storage.epochs import FILE_NAME as EPOCHS_FILE
 from penstock.storage.epochs import LeaderEpochs
 from penstock.storage.errors import Corruption
 from penstock.storage.incoming import Origin, examine
-from penstock.storage.index import MAX_RELATIVE_OFFSET, OFFSET_ENTRY_BYTES, TIME_ENTRY_BYTES
-from penstock.storage.placing import Placed, place_from_leader, place_own
-from penstock.storage.producers import ActiveProducer, Producers
+from penstock.storage.index import MAX_RELATIVE_OFFSET
+from penstock.storage.outcomes import Appended, Unflushed
+from penstock.storage.placing import Placed, place_from_leader, place_own, read_markers
+from penstock.storage.producers import Producers
+from penstock.storage.reading import aborted_between, aborted_in, find_slice
 from penstock.storage.recovery import Recovery
 from penstock.storage.retention import Bounds, count_expired
 from penstock.storage.segment import Place, RollLimits, Segment
@@ -42,27 +43,6 @@ from penstock.storage.verification import Guard
 from penstock.storage.warm import WarmSegments
 
 PRODUCER_EXPIRATION_MS = 24 * 60 * 60 * 1000
-
-
-class Appended(NamedTuple):
-    """Where batches went."""
-
-    base_offset: int
-    last_offset: int
-    log_append_time_ms: int
-    """The timestamp the broker gave them, or NO_TIMESTAMP when the producer's stand."""
-    log_start_offset: int
-    duplicate: bool
-    """They had been appended before, at these offsets; nothing was written."""
-
-
-class Unflushed(NamedTuple):
-    """What a flush outside the lock has to do."""
-
-    segments: list[Segment]
-    upto: int
-    """The recovery point once they are synced."""
-    truncations: int
 
 
 class Log:
@@ -99,14 +79,14 @@ class Log:
         self._clock = clock
         self._random = random
         self._segments = segments
-        self._producers = producers
+        self.producers = producers
         self._snapshots = Snapshots(place.disk, place.path)
         self._truncations = 0
         # Whether anything changed since a clean stop: what did not need not be written again.
         self._touched = True
         self._closed = False
         self._expired: list[Segment] = []
-        self._limits = self._roll_limits()
+        self._limits = RollLimits.of(self.settings, self._random)
 
     @classmethod
     def open(
@@ -159,7 +139,7 @@ class Log:
         self.epochs.truncate_to(self.log_end_offset)
         self.epochs.advance_start(self.log_start_offset)
         self._snapshots.restore(
-            self._producers,
+            self.producers,
             self._segments,
             self.log_end_offset,
             now_ms,
@@ -178,29 +158,21 @@ class Log:
     @high_watermark.setter
     def high_watermark(self, offset: int) -> None:
         self._high_watermark = offset
-        self._producers.commit(offset)
+        self.producers.commit(offset)
 
     @property
     def last_stable_offset(self) -> int:
         """Records below are committed, and so are the transactions that wrote them, or aborted."""
         high_watermark = self.high_watermark
-        self._producers.commit(high_watermark)
-        first = self._producers.first_unstable()
+        self.producers.commit(high_watermark)
+        first = self.producers.first_unstable()
         return high_watermark if first is None else min(max(first, self.log_start_offset), high_watermark)
 
     def reconfigure(self, settings: TopicSettings) -> None:
         """Go on under other settings."""
         self.settings = settings
-        self._limits = self._roll_limits()
+        self._limits = RollLimits.of(self.settings, self._random)
         self._segments.active.index_interval_bytes = settings.index_interval_bytes
-
-    def expire_producers_after(self, expiration_ms: int) -> None:
-        """Go on under another `producer.id.expiration.ms`."""
-        self._producers.expiration_ms = expiration_ms
-
-    def verify_transactions(self, verifying: bool) -> None:
-        """Go on under another `transaction.partition.verification.enable`."""
-        self._producers.verifying = verifying
 
     def now_ms(self) -> int:
         return self._clock.now_ms()
@@ -235,13 +207,13 @@ class Log:
                 raise self._append_failed(error) from error
         header = examined[0][1]
         if origin == "client" and header.producer_id >= 0:
-            first_copy = self._producers.check(header, guard)
+            first_copy = self.producers.check(header, guard)
             if first_copy is not None:
                 append_time = first_copy.timestamp if self._stamps else NO_TIMESTAMP
                 offsets = first_copy.base_offset, first_copy.last_offset
                 return Appended(*offsets, append_time, self.log_start_offset, duplicate=True)
         elif header.producer_id >= 0:
-            self._producers.check_coordinated(header, guard)
+            self.producers.check_coordinated(header, guard)
         if len(batches) > settings.segment_bytes:
             message = f"{len(batches)} bytes of batches exceed segment.bytes {settings.segment_bytes}"
             raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE, message)
@@ -253,19 +225,10 @@ class Log:
         """Append the batch that ends a transaction; KafkaError when its coordinator or its epoch is not the
         present one any more."""
         header = read_header(batch)
-        self._producers.check_marker(
+        self.producers.check_marker(
             header.producer_id, header.producer_epoch, coordinator_epoch, transaction_version
         )
         return self._append_own(batch, [(0, header)], leader_epoch)
-
-    def begin_verification(
-        self, producer_id: int, producer_epoch: int, sequence: int, *, epoch_bump: bool
-    ) -> Guard | None:
-        """What has to be shown with the first batch of a transaction, once its coordinator has said yes;
-        None when the transaction has written here before."""
-        return self._producers.begin_verification(
-            producer_id, producer_epoch, sequence, epoch_bump=epoch_bump, now_ms=self._clock.now_ms()
-        )
 
     @property
     def _stamps(self) -> bool:
@@ -316,7 +279,7 @@ class Log:
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{self.path} is closed")
         if self.directory.failure is not None:
             raise self.directory.failure
-        markers = _markers(data, placed)
+        markers = read_markers(data, placed)
         try:
             self._write_placed(data, placed, markers, now_ms)
         except OSError as error:
@@ -342,14 +305,14 @@ class Log:
             position += size_bytes
             if base_offset in markers:
                 marker = markers[base_offset]
-                aborted = self._producers.replay_marker(header, marker, base_offset, max_timestamp)
+                aborted = self.producers.replay_marker(header, marker, base_offset, max_timestamp)
                 if aborted is not None:
                     segment.aborted.append(aborted)
             elif header.producer_id >= 0:
-                self._producers.replay(header, base_offset, max_timestamp)
+                self.producers.replay(header, base_offset, max_timestamp)
         self.log_end_offset = next_offset
         if self._high_watermark is None:
-            self._producers.commit(next_offset)
+            self.producers.commit(next_offset)
         if next_offset - self.recovery_point >= self.settings.flush_messages:
             self.flush()
 
@@ -375,7 +338,7 @@ class Log:
         self._touched = True
         if active.size:
             active.write_indexes()
-            self._snapshots.write(base, self._producers)
+            self._snapshots.write(base, self.producers)
             if self.recovery_point >= base:
                 # Its batches were flushed before it was full: no later flush will come back for its indexes.
                 active.sync_indexes()
@@ -388,23 +351,8 @@ class Log:
             # Nothing was ever written to it: it gives way rather than stay behind as an empty file.
             self._segments.pop_last().delete()
         self._segments.add(segment)
-        self._limits = self._roll_limits()
+        self._limits = RollLimits.of(self.settings, self._random)
         return segment
-
-    def _roll_limits(self) -> RollLimits:
-        settings = self.settings
-        # Jitter keeps the partitions of a topic from rolling all at once.
-        jitter = self._random.randrange(min(settings.segment_jitter_ms, settings.segment_ms) + 1)
-        segment_ms = settings.segment_ms - jitter
-        if "compact" in settings.cleanup_policy:
-            # Nothing is compacted before it is rolled.
-            segment_ms = min(segment_ms, settings.max_compaction_lag_ms)
-        return RollLimits(
-            settings.segment_bytes,
-            segment_ms,
-            settings.segment_index_bytes // OFFSET_ENTRY_BYTES,
-            settings.segment_index_bytes // TIME_ENTRY_BYTES - 1,
-        )
 
     # Reading
 
@@ -429,21 +377,13 @@ class Log:
             return None, []
         segment, piece = found
         try:
-            bound = segment.offset_bound(piece.position + piece.size)
-            return piece, self.aborted_between(offset, stable if bound is None else min(bound, stable))
+            return piece, aborted_in(self._segments, segment, piece, offset, stable)
         except (OSError, Corruption) as error:
             raise self.directory.refused(error) from error
 
     def aborted_between(self, start: int, end: int) -> list[Aborted]:
         """The aborted transactions with something from offset `start` to below `end`."""
-        aborted: list[Aborted] = []
-        for segment in self._segments.from_offset(start):
-            if segment.has_aborted():
-                found, is_complete = segment.aborted.overlapping(start, end)
-                aborted += found
-                if is_complete:
-                    break
-        return aborted
+        return aborted_between(self._segments, start, end)
 
     def _find_slice(
         self, offset: int, max_bytes: int, upto: int | None, *, at_least_one: bool
@@ -452,33 +392,15 @@ class Log:
         if not self.log_start_offset <= offset <= end_offset:
             message = f"offset {offset} is outside {self.log_start_offset} to {end_offset}"
             raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, message)
-        limit = end_offset if upto is None or upto > end_offset else upto
-        if offset >= limit:
+        limit = None if upto is None or upto >= end_offset else upto
+        if offset >= (end_offset if limit is None else limit):
             return None
         if self.directory.failure is not None:
             raise self.directory.failure
         try:
-            found = self._segments.find(offset)
-            if found is None:
-                return None
-            segment, position, header = found
-            end = segment.size if limit == end_offset else self._end_position(segment, limit)
-            size = min(max_bytes, end - position)
-            if size < header.size_bytes:
-                if not at_least_one or end - position < header.size_bytes:
-                    return None
-                size = header.size_bytes
-            return segment, FileSlice(segment.file, position, size)
+            return find_slice(self._segments, offset, limit, max_bytes, at_least_one=at_least_one)
         except (OSError, Corruption) as error:
             raise self.directory.refused(error) from error
-
-    def _end_position(self, segment: Segment, limit: int) -> int:
-        """Where the batches of `segment` that end below offset `limit` end."""
-        following = self._segments.base_after(segment)
-        if following is not None and following <= limit:
-            return segment.size
-        found = segment.find(limit)
-        return found[0] if found else segment.size
 
     def offset_for_time(self, timestamp: int) -> tuple[int, int] | None:
         """(timestamp, offset) of the first record at `timestamp` or later."""
@@ -493,10 +415,6 @@ class Log:
     def epoch_end_offset(self, leader_epoch: int) -> tuple[int, int]:
         """The largest known epoch up to `leader_epoch`, and the offset at which it ended."""
         return self.epochs.end_offset(leader_epoch, self.log_end_offset)
-
-    def active_producers(self) -> list[ActiveProducer]:
-        """The idempotent producers that are remembered."""
-        return self._producers.active()
 
     # Flushing
 
@@ -574,10 +492,10 @@ class Log:
         if self._high_watermark is not None:
             self._high_watermark = min(self._high_watermark, self.log_end_offset)
         self.recovery_point = min(self.recovery_point, self.log_end_offset)
-        self._limits = self._roll_limits()
+        self._limits = RollLimits.of(self.settings, self._random)
         self.epochs.truncate_to(self.log_end_offset)
-        self._snapshots.restore(self._producers, self._segments, self.log_end_offset, self._clock.now_ms())
-        self._producers.commit(self.high_watermark)
+        self._snapshots.restore(self.producers, self._segments, self.log_end_offset, self._clock.now_ms())
+        self.producers.commit(self.high_watermark)
         self.on_cut()
 
     # Retention
@@ -599,7 +517,7 @@ class Log:
     def expire(self) -> int:
         """Leave out segments that retention no longer keeps, for `remove_expired` to delete; how many?"""
         now_ms = self._clock.now_ms()
-        self._producers.expire(now_ms)
+        self.producers.expire(now_ms)
         bounds = Bounds(self.log_start_offset, self.high_watermark, self.log_end_offset)
         count = count_expired(self._segments, self.settings, now_ms, bounds)
         with self.directory.guard(may_be_full=True):
@@ -665,7 +583,7 @@ class Log:
             if self._touched:
                 self._segments.active.write_indexes()
                 self._segments.active.seal()
-                self._snapshots.write(self.log_end_offset, self._producers)
+                self._snapshots.write(self.log_end_offset, self.producers)
                 self._snapshots.sync(self.log_end_offset)
                 self.flush()
 
@@ -681,17 +599,3 @@ class Log:
         for segment in [*self._expired, *self._segments]:
             segment.delete()
         self._disk.remove_tree(self.path)
-
-
-def _markers(data: memoryview, placed: list[Placed]) -> dict[int, EndMarker | None]:
-    """What the control batches among these say, by offset; told before anything is written."""
-    markers: dict[int, EndMarker | None] = {}
-    position = 0
-    for header, base_offset, _, _ in placed:
-        if header.is_control and header.producer_id >= 0:
-            try:
-                markers[base_offset] = read_marker(data, position)
-            except CorruptBatch as error:
-                raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"batch {base_offset}: {error}") from None
-        position += header.size_bytes
-    return markers

@@ -222,7 +222,7 @@ class Logs:
         self._producer_expiration_ms = expiration_ms
         for log in self.all().values():
             with log.lock:
-                log.expire_producers_after(expiration_ms)
+                log.producers.expiration_ms = expiration_ms
 
     def keep_starts(self, logs: Iterable[Log]) -> set[LogDirectory]:
         """Make durable where these logs begin now; gives the directories that failed meanwhile."""

@@ -9,7 +9,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from penstock.protocol.errors import ErrorCode, KafkaError
-from penstock.records.batch import NO_TIMESTAMP, BatchHeader, assign, assign_log_append_time
+from penstock.records.batch import (
+    NO_TIMESTAMP,
+    BatchHeader,
+    CorruptBatch,
+    assign,
+    assign_log_append_time,
+)
+from penstock.records.control import EndMarker, read_marker
 
 
 class Placed(NamedTuple):
@@ -59,3 +66,17 @@ def place_from_leader(examined: list[tuple[int, BatchHeader]], *, log_end_offset
         placed.append(Placed(header, header.base_offset, header.leader_epoch, header.max_timestamp))
         offset = header.next_offset
     return placed
+
+
+def read_markers(data: memoryview, placed: list[Placed]) -> dict[int, EndMarker | None]:
+    """What the control batches among these say, by offset; known before anything is written."""
+    markers: dict[int, EndMarker | None] = {}
+    position = 0
+    for header, base_offset, _, _ in placed:
+        if header.is_control and header.producer_id >= 0:
+            try:
+                markers[base_offset] = read_marker(data, position)
+            except CorruptBatch as error:
+                raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"batch {base_offset}: {error}") from None
+        position += header.size_bytes
+    return markers

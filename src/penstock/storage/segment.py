@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from random import Random
 from typing import NamedTuple
 
 from penstock.records.batch import NO_TIMESTAMP, BatchHeader
+from penstock.settings.topic import TopicSettings
 from penstock.storage.aborted import ABORTED_SUFFIX, AbortedIndex
 from penstock.storage.disk import Bytes, Disk, File
 from penstock.storage.errors import Corruption
@@ -50,6 +52,21 @@ class RollLimits(NamedTuple):
     segment_ms: int
     offset_entries: int
     time_entries: int
+
+    @classmethod
+    def of(cls, settings: TopicSettings, random: Random) -> RollLimits:
+        # Jitter keeps the partitions of a topic from rolling all at once.
+        jitter = random.randrange(min(settings.segment_jitter_ms, settings.segment_ms) + 1)
+        segment_ms = settings.segment_ms - jitter
+        if "compact" in settings.cleanup_policy:
+            # Nothing is compacted before it is rolled.
+            segment_ms = min(segment_ms, settings.max_compaction_lag_ms)
+        return cls(
+            settings.segment_bytes,
+            segment_ms,
+            settings.segment_index_bytes // OFFSET_ENTRY_BYTES,
+            settings.segment_index_bytes // TIME_ENTRY_BYTES - 1,
+        )
 
 
 def file_name(base_offset: int, suffix: str) -> str:
