@@ -197,7 +197,6 @@ class Log:
         `examined` is what `examine` said of them, where that was done before the lock was taken; `guard` what
         `begin_verification` gave for the first batch of a transaction.
         """
-        settings = self.settings
         if examined is None:
             examined = self.examine(batches, origin)
         if origin == "replica":
@@ -214,8 +213,8 @@ class Log:
                 return Appended(*offsets, append_time, self.log_start_offset, duplicate=True)
         elif header.producer_id >= 0:
             self.producers.check_coordinated(header, guard)
-        if len(batches) > settings.segment_bytes:
-            message = f"{len(batches)} bytes of batches exceed segment.bytes {settings.segment_bytes}"
+        if len(batches) > (limit := self.settings.segment_bytes):
+            message = f"{len(batches)} bytes of batches exceed segment.bytes {limit}"
             raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE, message)
         return self._append_own(batches, examined, leader_epoch)
 
