@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from penstock.spark.datasource import PenstockDataSource as PenstockDataSource
     from penstock.spark.lag import lag as lag
     from penstock.spark.launch import session as session
+    from penstock.spark.writing import write_stream as write_stream
 
-__all__ = ["PenstockDataSource", "lag", "session"]
+__all__ = ["PenstockDataSource", "lag", "session", "write_stream"]
 
 
 def __getattr__(name: str) -> Any:
@@ -21,6 +22,10 @@ def __getattr__(name: str) -> Any:
         from penstock.spark.launch import session
 
         return session
+    if name == "write_stream":
+        from penstock.spark.writing import write_stream
+
+        return write_stream
     if name == "lag":
         from penstock.spark.lag import lag
 

@@ -1,4 +1,5 @@
 """Arrow batches to batches of records, each row to its topic and partition: what a task of the sink does.
+`Targets` alone says where rows belong; the exactly-once sink asks it before the shuffle.
 
 Rows are told apart and packed column by column; there is no Python object for a row.
 """
@@ -7,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +26,7 @@ Numbers = npt.NDArray[np.int32]
 _NO_PARTITION = -1
 
 
-class _Target:
+class Target:
     """A topic that rows go to."""
 
     def __init__(self, partitions: int) -> None:
@@ -32,14 +34,56 @@ class _Target:
         self.sticky = StickyPartitioner(partitions)
 
 
+class Addressed(NamedTuple):
+    """Rows of one topic, by their numbers, and the partition of each."""
+
+    topic: str
+    target: Target
+    rows: Numbers
+    partitions: Numbers
+
+
+class Targets:
+    """Says of each row where it belongs."""
+
+    def __init__(self, cluster: Cluster, options: WriteOptions) -> None:
+        self._cluster = cluster
+        self._options = options
+        self._known: dict[str, Target] = {}
+
+    def address(
+        self, batch: pa.RecordBatch, columns: frozenset[str], key: BinaryInput | None
+    ) -> Iterator[Addressed]:
+        """The rows of `batch` by their topic, in the order in which they stand."""
+        for topic, rows in self._by_topic(batch):
+            target = self._target(topic)
+            yield Addressed(topic, target, rows, _partitions(topic, target, batch, columns, key)[rows])
+
+    def _by_topic(self, batch: pa.RecordBatch) -> Iterator[tuple[str, Numbers]]:
+        if self._options.topic is not None:
+            yield self._options.topic, np.arange(batch.num_rows, dtype=np.int32)
+            return
+        topics = batch.column("topic")
+        if topics.null_count:
+            raise OptionError("a row has no topic: its column topic is null, and the option is not set")
+        encoded = topics.dictionary_encode()
+        for number, rows in _grouped(encoded.indices.to_numpy(), np.arange(batch.num_rows, dtype=np.int32)):
+            yield encoded.dictionary[number].as_py(), rows
+
+    def _target(self, topic: str) -> Target:
+        target = self._known.get(topic)
+        if target is None:
+            count = partition_count(self._cluster, topic, Deadline(self._options.delivery_seconds))
+            target = self._known[topic] = Target(count)
+        return target
+
+
 class Router:
     """Sends each row where it belongs. The rows of one partition stay in the order in which they came."""
 
     def __init__(self, cluster: Cluster, producer: Producer, options: WriteOptions) -> None:
-        self._cluster = cluster
         self._producer = producer
-        self._options = options
-        self._targets: dict[str, _Target] = {}
+        self._targets = Targets(cluster, options)
         self._packers: dict[TopicPartition, Packer] = {}
 
     def send(self, batch: pa.RecordBatch, columns: frozenset[str]) -> None:
@@ -47,9 +91,7 @@ class Router:
         if not batch.num_rows:
             return
         fields = record_columns(batch, columns)
-        for topic, rows in self._by_topic(batch, columns):
-            target = self._target(topic)
-            partitions = _partitions(topic, target, batch, columns, fields.key)[rows]
+        for topic, target, rows, partitions in self._targets.address(batch, columns, fields.key):
             for partition, chosen in _grouped(partitions, rows):
                 filled = self._pack(TopicPartition(topic, partition), fields, chosen)
                 if filled and partition == target.sticky.partition:
@@ -80,32 +122,14 @@ class Router:
             position = packer.add(fields, rows.data, position)
         return filled
 
-    def _by_topic(self, batch: pa.RecordBatch, columns: frozenset[str]) -> Iterator[tuple[str, Numbers]]:
-        if self._options.topic is not None:
-            yield self._options.topic, np.arange(batch.num_rows, dtype=np.int32)
-            return
-        topics = batch.column("topic")
-        if topics.null_count:
-            raise OptionError("a row has no topic: its column topic is null, and the option is not set")
-        encoded = topics.dictionary_encode()
-        for number, rows in _grouped(encoded.indices.to_numpy(), np.arange(batch.num_rows, dtype=np.int32)):
-            yield encoded.dictionary[number].as_py(), rows
-
-    def _target(self, topic: str) -> _Target:
-        target = self._targets.get(topic)
-        if target is None:
-            count = partition_count(self._cluster, topic, Deadline(self._options.delivery_seconds))
-            target = self._targets[topic] = _Target(count)
-        return target
-
 
 def record_columns(batch: pa.RecordBatch, columns: frozenset[str]) -> RecordColumns:
     """The columns of an Arrow batch, their buffers as they are."""
     return RecordColumns(
         rows=batch.num_rows,
         timestamps_ms=_timestamps(batch, columns),
-        key=_binary(batch.column("key")) if "key" in columns else None,
-        value=_binary(batch.column("value")),
+        key=binary_input(batch.column("key")) if "key" in columns else None,
+        value=binary_input(batch.column("value")),
         headers=_headers(batch.column("headers")) if "headers" in columns else None,
     )
 
@@ -118,7 +142,7 @@ def _timestamps(batch: pa.RecordBatch, columns: frozenset[str]) -> memoryview:
     return np.ascontiguousarray(times.fill_null(now_ms).to_numpy(zero_copy_only=False), dtype=np.int64).data
 
 
-def _binary(array: pa.Array) -> BinaryInput:
+def binary_input(array: pa.Array) -> BinaryInput:
     column = array.cast(pa.binary())
     validity, offsets, data = column.buffers()
     return BinaryInput(offsets, b"" if data is None else data, validity, column.offset)
@@ -127,11 +151,11 @@ def _binary(array: pa.Array) -> BinaryInput:
 def _headers(array: pa.ListArray) -> HeaderInput:
     validity, offsets = array.buffers()[:2]
     keys, values = array.values.flatten()
-    return HeaderInput(offsets, validity, _binary(keys), _binary(values), array.offset)
+    return HeaderInput(offsets, validity, binary_input(keys), binary_input(values), array.offset)
 
 
 def _partitions(
-    topic: str, target: _Target, batch: pa.RecordBatch, columns: frozenset[str], key: BinaryInput | None
+    topic: str, target: Target, batch: pa.RecordBatch, columns: frozenset[str], key: BinaryInput | None
 ) -> Numbers:
     """The partition of each row: the one that it names, or by its key, or the one that is stuck to."""
     rows, sticky = batch.num_rows, target.sticky.partition

@@ -254,7 +254,11 @@ class Producer:
         if result.message:
             reason += f" ({result.message})"
         if result.error in FENCED_CODES:
-            raise Fenced(result.error, reason)
+            raise Fenced(
+                result.error,
+                f"{reason}: its transaction is over. Another run of this pipeline has begun, or the "
+                "transaction was open for longer than its timeout",
+            )
         if not KafkaError(result.error).retriable:
             raise DeliveryFailed(reason)
         return Refused(result.error, reason)

@@ -129,7 +129,8 @@ class TransactionOwner:
         def request(connection: Connection) -> Any:
             answer = _call(connection, Api.END_TXN, fields, _END_VERSIONS[self._version], deadline)
             nothing_open = error_code(answer.error_code) is ErrorCode.INVALID_TXN_STATE
-            if not (nothing_open and not committed):  # an abort of what never began
+            # Version 1 refuses to abort what never began; version 2 gives the next epoch for it, too.
+            if committed or self._version >= _SECOND or not nothing_open:
                 self._check(answer.error_code, "committing" if committed else "aborting")
             return answer
 
