@@ -55,9 +55,17 @@ class Targets:
         self, batch: pa.RecordBatch, columns: frozenset[str], key: BinaryInput | None
     ) -> Iterator[Addressed]:
         """The rows of `batch` by their topic, in the order in which they stand."""
+        named = _named_partitions(batch) if "partition" in columns else None
         for topic, rows in self._by_topic(batch):
             target = self._target(topic)
-            yield Addressed(topic, target, rows, _partitions(topic, target, batch, columns, key)[rows])
+            if named is None:
+                partitions = _free_partitions(target, batch.num_rows, key)[rows]
+            else:
+                partitions = _checked(topic, target, named[rows])
+                if (partitions == _NO_PARTITION).any():
+                    free = _free_partitions(target, batch.num_rows, key)[rows]
+                    partitions = np.where(partitions == _NO_PARTITION, free, partitions)
+            yield Addressed(topic, target, rows, partitions)
 
     def _by_topic(self, batch: pa.RecordBatch) -> Iterator[tuple[str, Numbers]]:
         if self._options.topic is not None:
@@ -154,24 +162,27 @@ def _headers(array: pa.ListArray) -> HeaderInput:
     return HeaderInput(offsets, validity, binary_input(keys), binary_input(values), array.offset)
 
 
-def _partitions(
-    topic: str, target: Target, batch: pa.RecordBatch, columns: frozenset[str], key: BinaryInput | None
-) -> Numbers:
-    """The partition of each row: the one that it names, or by its key, or the one that is stuck to."""
-    rows, sticky = batch.num_rows, target.sticky.partition
+def _free_partitions(target: Target, rows: int, key: BinaryInput | None) -> Numbers:
+    """The partition of each row that names none: by its key, or the one that is stuck to."""
+    sticky = target.sticky.partition
     if key is None:
-        chosen: Numbers = np.full(rows, sticky, dtype=np.int32)
-    else:
-        chosen = np.frombuffer(partitions_of_keys(key, rows, target.partitions, sticky), dtype=np.int32)
-    if "partition" not in columns:
-        return chosen
+        return np.full(rows, sticky, dtype=np.int32)
+    return np.frombuffer(partitions_of_keys(key, rows, target.partitions, sticky), dtype=np.int32)
+
+
+def _named_partitions(batch: pa.RecordBatch) -> Numbers:
+    """The partition that each row names, or -1."""
     named = batch.column("partition").fill_null(_NO_PARTITION).to_numpy(zero_copy_only=False)
+    return np.asarray(named, dtype=np.int32)
+
+
+def _checked(topic: str, target: Target, named: Numbers) -> Numbers:
     wrong = named[(named < _NO_PARTITION) | (named >= target.partitions)]
     if len(wrong):
         raise OptionError(
             f"a row names partition {wrong[0]} of topic {topic!r}, which has {target.partitions}"
         )
-    return np.where(named == _NO_PARTITION, chosen, named).astype(np.int32)
+    return named
 
 
 def _grouped(labels: Numbers, rows: Numbers) -> Iterator[tuple[int, Numbers]]:
