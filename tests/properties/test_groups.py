@@ -7,6 +7,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, precondition, rule
 
+from penstock.groups.messages import CommitIdentity
 from penstock.groups.offset_records import CommittedOffset
 from penstock.protocol.errors import KafkaError
 from tests.groups.actors import TOPIC, Actor, ClassicActor, ConsumerActor, would_commit
@@ -28,6 +29,7 @@ class _Group(RuleBasedStateMachine):
         self.alive: list[Actor] = []
         self.plans: dict[int, int] = {}
         self.committed: dict[int, int] = {}
+        self.committers: dict[int, Actor] = {}
         self.born = 0
 
     def _appear(self, actor: Actor) -> Actor:
@@ -52,6 +54,13 @@ class _Group(RuleBasedStateMachine):
     def one_is_paused(self, actor: Actor, rounds: int, seconds: int) -> None:
         """The others go on without it; it wakes up with what it had."""
         self._go_on([other for other in self.alive if other is not actor], rounds, seconds)
+
+    @rule(actor=actors, steps=st.integers(2, 6))
+    def one_hurries(self, actor: Actor, steps: int) -> None:
+        """It goes on alone, before anybody else has heard of anything."""
+        for _ in range(steps):
+            actor.step()
+            self.no_partition_has_two_owners()
 
     def _go_on(self, actors: list[Actor], rounds: int, seconds: int = 1) -> None:
         for _ in range(rounds):
@@ -93,17 +102,32 @@ class _Group(RuleBasedStateMachine):
         for index in actor.owned:
             actor.owned[index] += records
         identity = actor.identity()
-        if identity is None or not actor.owned:
-            return
+        if identity is not None and actor.owned:
+            self._commit(actor, identity, actor.owned)
+
+    @rule(actor=actors, rounds=st.integers(2, 12), records=st.integers(1, 3))
+    def a_commit_arrives_late(self, actor: Actor, rounds: int, records: int) -> None:
+        """It is under way while everybody, its sender too, goes on in another generation."""
+        identity, owned = actor.identity(), dict(actor.owned)
+        for _ in range(rounds):
+            self._go_on(self.alive, 1)
+            for reader in self.alive:
+                self.read_and_commit(reader, records)
+        if identity is not None and owned:
+            self._commit(actor, identity, owned)
+
+    def _commit(self, actor: Actor, identity: CommitIdentity, offsets: dict[int, int]) -> None:
+        """Offsets may go back by the hand that committed them: its own requests overtook each other."""
         now = self.stage.clock.ms
-        wanted = {(TOPIC, at): CommittedOffset(offset, -1, "", now) for at, offset in actor.owned.items()}
+        wanted = {(TOPIC, at): CommittedOffset(offset, -1, "", now) for at, offset in offsets.items()}
         try:
             self.stage.groups.commit(GROUP, identity, wanted).result()
         except KafkaError:
             return
-        for index, offset in actor.owned.items():
-            assert offset >= self.committed.get(index, 0), "a commit went back"
-            self.committed[index] = offset
+        for index, offset in offsets.items():
+            is_own = self.committers.get(index) is actor
+            assert is_own or offset >= self.committed.get(index, 0), "a commit went back"
+            self.committed[index], self.committers[index] = offset, actor
 
     @invariant()
     def no_partition_has_two_owners(self) -> None:
@@ -172,6 +196,15 @@ class MixedGroups(_Group):
     def consumer_appears(self) -> Actor:
         self.born += 1
         return self._appear(ConsumerActor(self.stage, f"m{self.born}"))
+
+    @precondition(_Group.has_room)
+    @rule(target=_Group.actors, rounds=st.integers(0, 8))
+    def consumer_appears_among_the_settled(self, rounds: int) -> Actor:
+        """An upgrade, and the newcomer has asked for its share before anybody else wakes up."""
+        self._go_on(self.alive, rounds)
+        actor = self.consumer_appears()
+        self.one_hurries(actor, 3)
+        return actor
 
 
 class TestClassicGroups(ClassicGroups.TestCase):  # type: ignore[misc,name-defined]
