@@ -13,6 +13,14 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from penstock.records.codecs import Codec
+from penstock.spark.format_options import (
+    ERROR_NAMES,
+    NAMES,
+    DecodeErrors,
+    FieldFormat,
+    decode_errors,
+    field_formats,
+)
 from penstock.spark.positions import Positions, beginning, from_offsets, from_time, from_times, now
 from penstock.wire.cluster import TopicPartition
 from penstock.wire.produce import DELIVERY_SECONDS
@@ -25,6 +33,8 @@ _READ: Final = {
     *("startingoffsetsbytimestampstrategy", "maxoffsetspertrigger", "includeheaders", "failondataloss"),
     *("minpartitions", "maxrecordsperpartition", "minoffsetspertrigger", "maxtriggerdelay"),
     *("groupidforoffsets", "columns", "path"),
+    *NAMES,
+    *ERROR_NAMES,
 }
 # What tunes the other connector's consumers and has no counterpart here.
 _TUNING: Final = {
@@ -32,7 +42,7 @@ _TUNING: Final = {
     "groupidprefix",
 }
 # Spark hands its own options on, the name of a streaming query among them.
-_WRITE: Final = {SERVERS, "topic", "path", "checkpointlocation", "queryname", "includeheaders"}
+_WRITE: Final = {SERVERS, "topic", "path", "checkpointlocation", "queryname", "includeheaders", *NAMES}
 _PATIENCE_SECONDS: Final = 60.0
 _DELAY_SECONDS: Final = 15 * 60.0
 _DURATION: Final = re.compile(r"\s*(\d+)\s*([a-z]*)\s*")
@@ -67,6 +77,7 @@ class ReadOptions:
     include_headers: bool
     fail_on_data_loss: bool
     read_committed: bool
+    decode_errors: DecodeErrors
     columns: tuple[str, ...] | None
     client_id: str
 
@@ -112,9 +123,20 @@ def read_options(options: Mapping[str, str], *, streaming: bool) -> ReadOptions:
         include_headers=_boolean(given, "includeheaders", default=False),
         fail_on_data_loss=_boolean(given, "failondataloss", default=True),
         read_committed=isolation == "read_committed",
+        decode_errors=decode_errors(given),
         columns=None if columns is None else tuple(name.strip() for name in columns.split(",")),
         client_id=given.get("kafka.client.id", "penstock-spark"),
     )
+
+
+def read_formats(options: Mapping[str, str]) -> tuple[FieldFormat, ...]:
+    """How keys and values are written that are to be read; known before anything else of the options."""
+    given = {name.lower(): value for name, value in options.items()}
+    topics = None
+    if "subscribe" in given or "assign" in given:
+        subscription = _subscription(given)
+        topics = subscription["subscribe"] or {partition.topic for partition in subscription["assign"]}
+    return field_formats(given, topics)
 
 
 def write_options(options: Mapping[str, str]) -> WriteOptions:

@@ -33,6 +33,7 @@ from pyspark.sql.types import (
 )
 
 from penstock.spark.clusters import cluster_for
+from penstock.spark.encoding import Encoding
 from penstock.spark.options import OptionError, WriteOptions
 from penstock.spark.routing import Router
 from penstock.wire.produce import Producer, ProducerOptions
@@ -91,20 +92,22 @@ def write_rows(iterator: Iterator[pa.RecordBatch], columns: frozenset[str], opti
 class PenstockWriter(DataSourceArrowWriter):
     """`df.write.format("penstock")`: at least once."""
 
-    def __init__(self, columns: frozenset[str], options: WriteOptions) -> None:
+    def __init__(self, columns: frozenset[str], options: WriteOptions, encoding: Encoding) -> None:
         self._columns = columns
         self._options = options
+        self._encoding = encoding
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
-        return write_rows(iterator, self._columns, self._options)
+        return write_rows(map(self._encoding.encode, iterator), self._columns, self._options)
 
 
 class PenstockStreamWriter(DataSourceStreamArrowWriter):
     """`df.writeStream.format("penstock")`: at least once; a batch that fails is written again, whole."""
 
-    def __init__(self, columns: frozenset[str], options: WriteOptions) -> None:
+    def __init__(self, columns: frozenset[str], options: WriteOptions, encoding: Encoding) -> None:
         self._columns = columns
         self._options = options
+        self._encoding = encoding
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
-        return write_rows(iterator, self._columns, self._options)
+        return write_rows(map(self._encoding.encode, iterator), self._columns, self._options)

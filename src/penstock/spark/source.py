@@ -21,6 +21,8 @@ from pyspark.sql.streaming.datasource import (
 from pyspark.sql.types import StructType
 
 from penstock.spark.clusters import cluster_for
+from penstock.spark.decoded_reading import read_decoded
+from penstock.spark.decoding import Decoding
 from penstock.spark.discovery import discover, look_again
 from penstock.spark.limits import Minimum, OffsetRange, Offsets, limited, split
 from penstock.spark.options import ReadOptions
@@ -53,12 +55,21 @@ def from_json(written: Mapping[str, Mapping[str, int]]) -> Offsets:
     }
 
 
+def _read(
+    partition: OffsetRange, schema: StructType, options: ReadOptions, decodings: Sequence[Decoding]
+) -> Iterator[pa.RecordBatch]:
+    if decodings:
+        return read_decoded(partition, schema, options, decodings)
+    return read_range(partition, schema, options)
+
+
 class PenstockReader(DataSourceReader):
     """`spark.read`: from the starting to the ending offsets, both settled when the query is planned."""
 
-    def __init__(self, schema: StructType, options: ReadOptions) -> None:
+    def __init__(self, schema: StructType, options: ReadOptions, decodings: Sequence[Decoding] = ()) -> None:
         self._schema = schema
         self._options = options
+        self._decodings = tuple(decodings)
 
     def partitions(self) -> list[InputPartition]:
         options = self._options
@@ -73,15 +84,16 @@ class PenstockReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         if not isinstance(partition, OffsetRange):  # Spark makes a partition of its own when we have none
             return iter(())
-        return read_range(partition, self._schema, self._options)
+        return _read(partition, self._schema, self._options, self._decodings)
 
 
 class PenstockStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """`spark.readStream`. Lives in one Python process as long as the query; `read` runs in the tasks."""
 
-    def __init__(self, schema: StructType, options: ReadOptions) -> None:
+    def __init__(self, schema: StructType, options: ReadOptions, decodings: Sequence[Decoding] = ()) -> None:
         self._schema = schema
         self._options = options
+        self._decodings = tuple(decodings)
         self._last_offsets: Offsets | None = None
         """Where an available-now query ends; None in any other."""
         least = options.min_offsets_per_trigger
@@ -143,7 +155,7 @@ class PenstockStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, OffsetRange), partition
-        return read_range(partition, self._schema, self._options)
+        return _read(partition, self._schema, self._options, self._decodings)
 
     def commit(self, end: OffsetJson) -> None:
         """What is before `end` is done. The place itself is in the checkpoint; this is for others to see."""

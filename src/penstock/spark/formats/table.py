@@ -1,0 +1,33 @@
+"""The formats by the names that options give them, and the registry's clients of this process."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import Final
+
+from penstock.client.schema_registry import Schema, SchemaRegistry
+from penstock.spark.formats.avro import Avro
+from penstock.spark.formats.form import Format, SchemaProblem
+from penstock.spark.formats.json_schema import JsonSchema
+from penstock.spark.formats.protobuf import Protobuf
+
+FORMATS: Final[dict[str, Format]] = {"avro": Avro(), "json": JsonSchema(), "protobuf": Protobuf()}
+
+_lock = threading.Lock()
+_registries: dict[tuple[int, str], SchemaRegistry] = {}
+
+
+def registry_for(urls: str) -> SchemaRegistry:
+    """The process's own client, with what it has learnt: a Python worker serves many tasks."""
+    key = (os.getpid(), urls)
+    with _lock:
+        if key not in _registries:
+            _registries[key] = SchemaRegistry(urls)
+        return _registries[key]
+
+
+def checked(schema: Schema, form: Format, where: str) -> Schema:
+    if schema.schema_type != form.schema_type:
+        raise SchemaProblem(f"{where} is {schema.schema_type}, not {form.schema_type}")
+    return schema
