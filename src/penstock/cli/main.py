@@ -27,6 +27,7 @@ COMMANDS: Final = {
     "console": ("penstock.cli.console:console", "Run the web console."),
     "consume": ("penstock.cli.consume:consume", "Print the records of a topic."),
     "produce": ("penstock.cli.produce:produce", "Write lines of standard input to a topic."),
+    "rest": ("penstock.cli.rest:rest", "Run the REST Proxy."),
     "topic": ("penstock.cli.topic:topic", "List, create, describe, delete and grow topics."),
     "up": ("penstock.cli.up:up", "Run the whole platform: broker, console and your scripts."),
     "version": ("penstock.cli.version:version", "Print the version."),

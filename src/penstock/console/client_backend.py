@@ -18,7 +18,7 @@ from penstock.client.paging import Page, interleaved
 from penstock.client.sending import NewRecord, Produced
 from penstock.client.stream import Stream
 from penstock.console.backend import MessageQuery, Snapshot, Tail, TailBatch
-from penstock.console.threads import Threads
+from penstock.web.threads import Threads
 
 CALLS_MAX = 8
 TAILS_MAX = 16

@@ -96,7 +96,7 @@ class _Application:
             return Response(encode(broken), 500, media_type=media_type)
 
     async def _body(self, request: Request, route: Route, types: MediaTypes) -> Any:
-        if route.body is None:
+        if route.body is None or route.body_streamed:
             return None
         data = await read_body(request, route.body_bytes_max or self._service.body_bytes_max)
         if not data.strip():

@@ -86,6 +86,8 @@ class Route:
     """What msgspec decodes the body to; None leaves the body to the handler (`call.request.stream()`)."""
     body_optional: bool = False
     """True when a request without a body is no mistake; `call.body` is None then."""
+    body_streamed: bool = False
+    """True when the handler reads the body itself, however long; `body` then only describes it."""
     returns: Any = None
     """What the answer looks like, for the document; None for an empty one."""
     status: int = 200

@@ -11,7 +11,7 @@ import time
 import pytest
 
 from penstock.client.errors import TopicNotFound
-from penstock.console.threads import Threads
+from penstock.web.threads import Threads
 
 
 def test_results_and_errors_come_back() -> None:
@@ -67,7 +67,7 @@ def test_a_cancelled_caller_gives_its_place_back_when_the_call_ends() -> None:
 def test_a_call_that_still_waits_does_not_hold_up_the_end_of_the_process() -> None:
     code = (
         "import asyncio, threading\n"
-        "from penstock.console.threads import Threads\n"
+        "from penstock.web.threads import Threads\n"
         "async def main():\n"
         "    asyncio.create_task(Threads(1, 'test').call(threading.Event().wait, 60))\n"
         "    await asyncio.sleep(0.05)\n"

@@ -1,8 +1,8 @@
 """Blocking calls from the event loop, a bounded number at a time, in threads that do not hold up the
 process's end.
 
-`concurrent.futures` joins its threads when Python ends, so that stopping the console would wait for every
-call to a broker that does not answer. These threads are daemons. Used by `client_backend` only.
+`concurrent.futures` joins its threads when Python ends, so that stopping a service would wait for every
+call to a broker that does not answer. These threads are daemons. Used by the console and the REST Proxy.
 """
 
 from __future__ import annotations

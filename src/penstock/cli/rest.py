@@ -1,0 +1,50 @@
+"""`penstock rest`: the REST Proxy in the foreground, until SIGTERM or Ctrl-C."""
+
+from __future__ import annotations
+
+import click
+
+from penstock.cli.logs import log_level_option, log_to_stderr
+from penstock.cli.options import address, assignments, bootstrap_servers_option
+from penstock.settings.listeners import format_address
+from penstock.settings.sources import read_properties
+
+
+@click.command()
+@click.option(
+    "--listen", callback=address, default="127.0.0.1:8082", show_default=True, metavar="HOST:PORT",
+    help="Address of the proxy; port 0 picks a free one.",
+)  # fmt: skip
+@bootstrap_servers_option
+@click.option(
+    "--config", type=click.Path(exists=True, dir_okay=False, readable=True), metavar="FILE",
+    help="Settings as a properties file, such as Confluent's kafka-rest.properties.",
+)  # fmt: skip
+@click.option(
+    "--set", "overrides", multiple=True, metavar="NAME=VALUE", callback=assignments,
+    help="A setting, such as schema.registry.url; beats the file. May be repeated.",
+)  # fmt: skip
+@log_level_option
+def rest(
+    listen: tuple[str, int],
+    bootstrap_servers: str,
+    config: str | None,
+    overrides: dict[str, str],
+    log_level: str,
+) -> None:
+    """Run the REST Proxy: Kafka over HTTP, with Confluent's paths.
+
+    A line `ready HOST:PORT` on standard output says that clients may connect.
+    """
+    log_to_stderr(log_level)
+    from penstock.rest.config import RestSettings
+
+    settings = RestSettings.from_texts({**(read_properties(config) if config else {}), **overrides})
+    from penstock.rest.main import run
+
+    host, port = listen
+    try:
+        run(host, port, bootstrap_servers, settings)
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise click.ClickException(f"Cannot listen on {format_address(host, port)}: {why}.") from error

@@ -1,0 +1,32 @@
+"""`run`: one REST Proxy in one process, until it is told to stop. Called by `penstock rest`."""
+
+from __future__ import annotations
+
+from penstock import __version__
+from penstock.rest.config import BODY_BYTES_MAX, RestSettings
+from penstock.rest.proxy import Proxy
+from penstock.rest.v2.routes import v2_routes
+from penstock.rest.v3.routes import v3_routes
+from penstock.web import Authenticate, Service, allow_all, make_app, serve
+from penstock.web.application import App
+
+SUMMARY = "Kafka over HTTP: Confluent's REST Proxy API, versions 2 and 3."
+
+
+def rest_app(bootstrap_servers: str, settings: RestSettings, authenticate: Authenticate = allow_all) -> App:
+    """The application; it connects when it is started."""
+    proxy = Proxy(bootstrap_servers, settings)
+    service = Service(
+        "Penstock REST Proxy",
+        __version__,
+        SUMMARY,
+        body_bytes_max=BODY_BYTES_MAX,
+        authenticate=authenticate,
+        lifespan=proxy.running,
+    )
+    return make_app(service, (*v2_routes(proxy), *v3_routes(proxy)))
+
+
+def run(host: str, port: int, bootstrap_servers: str, settings: RestSettings) -> None:
+    """Returns after SIGTERM; OSError when the address cannot be had."""
+    serve(rest_app(bootstrap_servers, settings), host, port)

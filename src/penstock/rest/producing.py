@@ -1,0 +1,155 @@
+"""`Producing`: one idempotent producer for all requests, and what became of each record.
+
+Records are handed to librdkafka from the event loop, which never blocks there: when the queue is full, a
+coroutine waits for room. One thread serves delivery reports and gives them back to the loop in bunches, so
+that all state here belongs to the loop. Called by the produce routes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections import deque
+from collections.abc import Iterable
+from contextlib import suppress
+from functools import partial
+from typing import Any, Final
+
+from penstock.client.errors import BrokerRefused, BrokerUnreachable, ClientError
+from penstock.client.librdkafka import Connection
+from penstock.client.sending import NewRecord, Produced
+from penstock.rest.config import PRODUCER_QUEUE_KBYTES, RestSettings
+from penstock.rest.errors import UNKNOWN_PARTITION
+
+_log = logging.getLogger(__name__)
+
+Outcome = Produced | ClientError
+"""Where a record is, or why it is nowhere."""
+
+ROOM_AGAIN_S: Final = 0.01
+"""How long to wait for delivery reports when the queue is full, before trying again."""
+POLL_S: Final = 0.1
+FLUSH_S: Final = 5.0
+
+
+class Producing:
+    """Made and used in a running event loop; `close` waits for what is on its way."""
+
+    def __init__(self, bootstrap_servers: str, settings: RestSettings) -> None:
+        extra = {**settings.client, **settings.producer}
+        self._connection = Connection(bootstrap_servers, settings.request_timeout_s, extra)
+        self._loop = asyncio.get_running_loop()
+        self._reports: deque[tuple[asyncio.Future[Outcome], Any, Any]] = deque()
+        self._scheduled = False
+        """Whether the loop has been told that there are reports."""
+        self._stopping = threading.Event()
+        self._producer = self._new_producer()
+        self._thread = threading.Thread(target=self._serve, name="rest-delivery-reports", daemon=True)
+        self._thread.start()
+
+    async def produce(self, topic: str, records: Iterable[NewRecord]) -> list[Outcome]:
+        """What became of each record, in their order. Never raises for a record."""
+        futures = [await self.send(topic, record) for record in records]
+        return [await future for future in futures]
+
+    async def send(self, topic: str, record: NewRecord) -> asyncio.Future[Outcome]:
+        """Hands one record over, waiting while the queue is full; the future is done within the deadline."""
+        future: asyncio.Future[Outcome] = self._loop.create_future()
+        deadline = self._loop.time() + self._connection.timeout_s
+        while not self._offer(topic, record, future):
+            if self._loop.time() > deadline:
+                future.set_result(self._unreachable())
+                break
+            await asyncio.sleep(ROOM_AGAIN_S)
+        return future
+
+    def close(self) -> None:
+        """Blocks for a moment: what was accepted is acknowledged, or its sender hears that it was not."""
+        self._producer.flush(FLUSH_S)
+        self._stopping.set()
+        self._thread.join(FLUSH_S)
+
+    def _offer(self, topic: str, record: NewRecord, future: asyncio.Future[Outcome]) -> bool:
+        """False when the queue is full."""
+        from confluent_kafka import KafkaException
+
+        optional: dict[str, Any] = {}
+        if record.partition is not None:
+            optional["partition"] = record.partition
+        if record.timestamp_ms is not None:
+            optional["timestamp"] = record.timestamp_ms
+        if record.headers:
+            optional["headers"] = list(record.headers)
+        try:
+            self._producer.produce(
+                topic, record.value, record.key, on_delivery=partial(self._report, future), **optional
+            )
+        except BufferError:
+            return False
+        except KafkaException as error:
+            self._renew_after(error.args[0])
+            future.set_result(self._error(error, topic))
+        except (TypeError, ValueError, OverflowError) as error:  # what the binding itself does not take
+            future.set_result(BrokerRefused(f"The record cannot be written: {error}.", "_INVALID_ARG"))
+        return True
+
+    def _report(self, future: asyncio.Future[Outcome], error: Any, raw: Any) -> None:
+        """Called in the thread that polls."""
+        self._reports.append((future, error, raw))
+        if not self._scheduled:
+            self._scheduled = True
+            with suppress(RuntimeError):  # the loop may have been closed meanwhile
+                self._loop.call_soon_threadsafe(self._hand_over)
+
+    def _hand_over(self) -> None:
+        self._scheduled = False  # before the first report is taken: one that comes now schedules again
+        while self._reports:
+            future, error, raw = self._reports.popleft()
+            if future.done():  # its request is gone
+                continue
+            if error is not None:
+                self._renew_after(error)
+                future.set_result(self._error(error, raw.topic()))
+            else:
+                kind, timestamp_ms = raw.timestamp()
+                at = timestamp_ms if kind else None
+                future.set_result(Produced(raw.topic(), raw.partition(), raw.offset(), at))
+
+    def _serve(self) -> None:
+        while not self._stopping.is_set():
+            self._producer.poll(POLL_S)
+
+    def _new_producer(self) -> Any:
+        from confluent_kafka import Producer
+
+        timeout_ms = int(self._connection.timeout_s * 1000)
+        return Producer(
+            self._connection.settings(
+                acks="all",
+                enable_idempotence=True,
+                partitioner="murmur2_random",
+                linger_ms=2,
+                message_timeout_ms=timeout_ms,
+                topic_metadata_propagation_max_ms=min(2_000, timeout_ms),
+                message_max_bytes=16 * 1024 * 1024,  # the broker decides; a body is never larger
+                queue_buffering_max_messages=100_000,
+                queue_buffering_max_kbytes=PRODUCER_QUEUE_KBYTES,
+            )
+        )
+
+    def _renew_after(self, error: Any) -> None:
+        """After a fatal error an idempotent producer takes nothing any more: another one takes its place."""
+        if error.fatal():
+            _log.error("the producer failed for good and is replaced: %s", error.str())
+            self._producer = self._new_producer()
+
+    def _error(self, error: Any, topic: str) -> ClientError:
+        kafka_error = error.args[0] if isinstance(error, Exception) else error
+        if kafka_error.name() == UNKNOWN_PARTITION:
+            return BrokerRefused(f"Topic {topic!r} has no such partition.", UNKNOWN_PARTITION)
+        return self._connection.error(error, f"write to topic {topic!r}", topic)
+
+    def _unreachable(self) -> BrokerUnreachable:
+        connection = self._connection
+        return BrokerUnreachable(connection.bootstrap_servers, connection.timeout_s, connection.reason)

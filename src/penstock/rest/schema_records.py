@@ -1,0 +1,117 @@
+"""Keys and values by a registered schema: which one a request means, and the bytes that its records become.
+
+The bytes are Confluent's wire format: a zero, the id in four bytes, and what the schema makes of the value.
+Blocking, because the registry is asked. Called by the produce routes and by those that read records, in
+threads.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+import msgspec
+
+from penstock.rest.config import SCHEMAS_CACHED
+from penstock.rest.errors import INVALID_SCHEMA, RestError, bad_request
+from penstock.rest.formats import FORMATS_BY_SCHEMA_TYPE, SCHEMA_TYPES, Format
+from penstock.rest.schema_registry import Cached, SchemaRegistry, SchemaText, Version
+
+MAGIC: Final = b"\x00"
+HEADER: Final = struct.Struct(">cI")
+
+
+class Codec(Protocol):
+    """One schema: JSON to payload and back. `ValueError` says why a value does not fit."""
+
+    def encode(self, text: bytes) -> bytes: ...
+
+    def decode(self, payload: bytes) -> Any: ...
+
+    @property
+    def name(self) -> str:
+        """The full name of the record, for subjects that are named after it."""
+
+
+class MakeCodec(Protocol):
+    def __call__(self, schema: SchemaText) -> Codec: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """A schema ready for use."""
+
+    format: Format
+    subject: str
+    schema_id: int
+    version: int
+    codec: Codec
+
+    def encode(self, data: msgspec.Raw) -> bytes:
+        try:
+            payload = self.codec.encode(bytes(data))
+        except (ValueError, RecursionError) as error:
+            raise bad_request(
+                f"Bad Request: the value does not fit schema {self.schema_id}: {error}"
+            ) from error
+        return HEADER.pack(MAGIC, self.schema_id) + payload
+
+
+class SchemaRecords:
+    def __init__(self, registry: SchemaRegistry, make_codec: MakeCodec) -> None:
+        self._registry = registry
+        self._make_codec = make_codec
+        self._codecs = Cached(SCHEMAS_CACHED)
+
+    def by_text(self, form: Format, subject: str, text: str) -> Registered:
+        """The schema that the request spells out; it is registered when the subject does not have it."""
+        schema = SchemaText(SCHEMA_TYPES[form], text)
+        self._codec(schema)  # what cannot be read is refused before anybody registers it
+        return self._registered(self._registry.register(subject, schema))
+
+    def by_id(self, subject: str, schema_id: int, form: Format | None = None) -> Registered:
+        schema = self._registry.by_id(schema_id)
+        found = self._registry.version_of(subject, schema)
+        return self._registered(Version(subject, schema_id, found.version, schema), form)
+
+    def by_version(self, subject: str, version: int | None) -> Registered:
+        """One version, or the latest one."""
+        return self._registered(self._registry.by_version(subject, version or "latest"))
+
+    def name_of(self, form: Format, text: str) -> str:
+        return self._codec(SchemaText(SCHEMA_TYPES[form], text)).name
+
+    def name_by_id(self, schema_id: int) -> str:
+        return self._codec(self._registry.by_id(schema_id)).name
+
+    def decode(self, form: Format, data: bytes | None) -> Any:
+        """A record's bytes as JSON. `ValueError` when they are not what they should be."""
+        if data is None:
+            return None
+        if len(data) < HEADER.size or data[:1] != MAGIC:
+            raise ValueError("it does not begin with a zero byte and the id of a schema")
+        _, schema_id = HEADER.unpack_from(data)
+        schema = self._registry.by_id(schema_id)
+        if schema.kind != SCHEMA_TYPES[form]:
+            raise ValueError(f"its schema {schema_id} is of type {schema.kind}")
+        return self._codec(schema).decode(data[HEADER.size :])
+
+    def _registered(self, found: Version, form: Format | None = None) -> Registered:
+        actual = FORMATS_BY_SCHEMA_TYPE.get(found.schema.kind)
+        if actual is None or (form is not None and actual is not form):
+            raise RestError(
+                INVALID_SCHEMA,
+                f"Invalid schema: schema {found.schema_id} is of type {found.schema.kind}, "
+                f"not {SCHEMA_TYPES[form] if form else 'one that can be embedded'}.",
+            )
+        return Registered(actual, found.subject, found.schema_id, found.version, self._codec(found.schema))
+
+    def _codec(self, schema: SchemaText) -> Codec:
+        def make() -> Codec:
+            try:
+                return self._make_codec(schema)
+            except (ValueError, RecursionError) as error:
+                raise RestError(INVALID_SCHEMA, f"Invalid schema: {error}") from error
+
+        return self._codecs.get(schema, make)

@@ -1,0 +1,138 @@
+"""Version 3: producing. One record or a stream of them, answered one by one; or a small batch."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Final
+
+import msgspec
+
+from penstock.client.errors import ClientError
+from penstock.client.sending import Produced
+from penstock.rest.config import RECORD_BYTES_MAX, STREAM_IDLE_S, STREAM_PENDING_MAX
+from penstock.rest.errors import INVALID_BATCH, INVALID_PAYLOAD, RestError, bad_request, from_client
+from penstock.rest.json_values import JsonValues, NotJson, ValueTooLarge
+from penstock.rest.producing import Outcome
+from penstock.rest.proxy import Proxy
+from penstock.rest.v3.lookup import view_of
+from penstock.rest.v3.record_data import Encoded, encode_record, iso_time
+from penstock.rest.v3.record_stream import RecordStream
+from penstock.rest.v3.requests import Batch, BatchResult, Failure, Record, Success, Written
+from penstock.web import Answer, Call, HttpError
+from penstock.web.errors import ErrorBody
+from penstock.web.negotiation import PLAIN_JSON, check_consumed
+
+_decoder: Final = msgspec.json.Decoder(Record)
+
+
+class ProduceRoutes:
+    def __init__(self, proxy: Proxy) -> None:
+        self._proxy = proxy
+
+    async def records(self, call: Call) -> RecordStream:
+        """The first record is awaited before the answer begins, so that a body without any is an error."""
+        check_consumed(call.request.headers.get("content-type", ""), PLAIN_JSON)
+        cluster_id = (await view_of(self._proxy, call)).links.cluster_id
+        topic = call.path["topic_name"]
+        values = json_values(call.request.stream())
+        first = await anext(values, None)
+        if first is None:
+            raise RestError(INVALID_PAYLOAD, "Payload error. Request body is empty. Data is required.")
+
+        async def all_values() -> AsyncIterator[bytes]:
+            yield first
+            async for value in values:
+                yield value
+
+        async def produce(value: bytes) -> asyncio.Future[Written | ErrorBody]:
+            return await self._produce(cluster_id, topic, value)
+
+        return RecordStream(all_values(), produce, STREAM_PENDING_MAX, STREAM_IDLE_S)
+
+    async def batch(self, call: Call) -> Answer:
+        body: Batch = call.body
+        entries = body.entries
+        if not entries:
+            raise RestError(INVALID_BATCH, "Empty batch.")
+        if len(entries) > self._proxy.settings.produce_batch_maximum_entries:
+            raise RestError(INVALID_BATCH, "Too many entries in batch.")
+        if any(not entry.id for entry in entries):
+            raise RestError(INVALID_BATCH, "Batch entry identifier is not a valid string.")
+        if len({entry.id for entry in entries}) < len(entries):
+            raise RestError(INVALID_BATCH, "Batch entry IDs are not distinct.")
+        cluster_id = (await view_of(self._proxy, call)).links.cluster_id
+        written = [
+            await self._produce_record(cluster_id, call.path["topic_name"], entry) for entry in entries
+        ]
+        answers = [await future for future in written]
+        result = BatchResult([], [])
+        for entry, answer in zip(entries, answers, strict=True):
+            _sort(entry.id, answer, result)
+        return Answer(result, 207)
+
+    async def _produce(
+        self, cluster_id: str, topic: str, value: bytes
+    ) -> asyncio.Future[Written | ErrorBody]:
+        try:
+            record = _decoder.decode(value)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            return _done(ErrorBody(400, f"Bad Request: Error processing JSON: {error}"))
+        return await self._produce_record(cluster_id, topic, record)
+
+    async def _produce_record(
+        self, cluster_id: str, topic: str, record: Record
+    ) -> asyncio.Future[Written | ErrorBody]:
+        """Done when the broker has answered, or at once when the record cannot be sent."""
+        try:
+            new, key, value = await encode_record(self._proxy, topic, record)
+        except HttpError as error:
+            return _done(ErrorBody(error.error_code, error.message))
+        sent = await self._proxy.producing.send(topic, new)
+        answer: asyncio.Future[Written | ErrorBody] = asyncio.get_running_loop().create_future()
+
+        def settle(outcome: asyncio.Future[Outcome]) -> None:
+            if not answer.done():
+                answer.set_result(_answer(cluster_id, topic, outcome.result(), key, value))
+
+        sent.add_done_callback(settle)
+        return answer
+
+
+async def json_values(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """The values in a body, as they arrive. Raises HttpError for what is none, and for what is too large."""
+    values = JsonValues(RECORD_BYTES_MAX)
+    try:
+        async for chunk in chunks:
+            for value in values.feed(chunk):
+                yield value
+        values.end()
+    except NotJson as error:
+        raise bad_request(f"Bad Request: Error processing JSON: {error}") from error
+    except ValueTooLarge as error:
+        raise RestError(413, f"A record is larger than {RECORD_BYTES_MAX} bytes.") from error
+
+
+def _answer(
+    cluster_id: str, topic: str, outcome: Outcome, key: Encoded, value: Encoded
+) -> Written | ErrorBody:
+    if isinstance(outcome, ClientError):
+        error = from_client(outcome)
+        return ErrorBody(error.error_code, error.message)
+    assert isinstance(outcome, Produced)
+    at = iso_time(outcome.timestamp_ms)
+    return Written(200, cluster_id, topic, outcome.partition, outcome.offset, at, key.about, value.about)
+
+
+def _sort(entry_id: str, answer: Written | ErrorBody, result: BatchResult) -> None:
+    if isinstance(answer, ErrorBody):
+        result.failures.append(Failure(entry_id, answer.code, answer.message))
+        return
+    place = (answer.cluster_id, answer.topic_name, answer.partition_id, answer.offset)
+    result.successes.append(Success(entry_id, *place, answer.timestamp, answer.key, answer.value))
+
+
+def _done(body: ErrorBody) -> asyncio.Future[Written | ErrorBody]:
+    future: asyncio.Future[Written | ErrorBody] = asyncio.get_running_loop().create_future()
+    future.set_result(body)
+    return future

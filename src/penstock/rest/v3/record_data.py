@@ -1,0 +1,137 @@
+"""Version 3: from the JSON of a record to the bytes that the broker gets, by format or by schema."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from penstock.client.sending import NewRecord
+from penstock.rest.encoding import ABSENT, NULL, encode, from_base64
+from penstock.rest.errors import RestError, bad_request
+from penstock.rest.formats import Format
+from penstock.rest.proxy import Proxy
+from penstock.rest.schema_records import Registered
+from penstock.rest.v2.consumers import milliseconds
+from penstock.rest.v3.requests import Data, Record, WrittenData
+
+FORMATS = {form.name: form for form in Format}
+STRATEGIES = ("TOPIC_NAME", "RECORD_NAME", "TOPIC_RECORD_NAME")
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """A key or a value as bytes, and what the answer says of it."""
+
+    data: bytes | None
+    about: WrittenData | None
+
+
+async def encode_record(proxy: Proxy, topic: str, record: Record) -> tuple[NewRecord, Encoded, Encoded]:
+    """The record, its key and its value."""
+    if record.partition_id is not None and not 0 <= record.partition_id < 2**31:
+        raise RestError(
+            40402, f"Partition not found: topic {topic!r} has no partition {record.partition_id}."
+        )
+    key = await _encode(proxy, topic, record.key, "key")
+    value = await _encode(proxy, topic, record.value, "value")
+    headers = tuple(
+        (each.name, None if each.value is None else from_base64(each.value, "header"))
+        for each in record.headers
+    )
+    at = milliseconds(record.timestamp) if record.timestamp is not None else None
+    return NewRecord(value.data, key.data, headers, record.partition_id, at), key, value
+
+
+def iso_time(timestamp_ms: int | None) -> str | None:
+    if timestamp_ms is None:
+        return None
+    try:
+        at = datetime.fromtimestamp(timestamp_ms / 1000, UTC)
+    except (ValueError, OverflowError, OSError):  # years that Python does not have
+        return None
+    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+async def _encode(proxy: Proxy, topic: str, data: Data | None, what: str) -> Encoded:
+    if data is None:
+        return Encoded(None, None)
+    check(data)
+    form = FORMATS[data.type] if data.type else None
+    if form is not None and not form.has_schema:
+        plain = encode(form, data.data)
+        return Encoded(plain, WrittenData(form.name, size=len(plain or b"")))
+    if data == Data(ABSENT):
+        return Encoded(None, None)
+    schema = await proxy.ask(_schema, proxy, topic, form, data, what)
+    made = schema.encode(data.data) if bytes(data.data) != NULL else None
+    about = WrittenData(
+        schema.format.name, schema.subject, schema.schema_id, schema.version, len(made or b"")
+    )
+    return Encoded(made, about)
+
+
+def check(data: Data) -> None:
+    """What may be said together, as Confluent's has it."""
+    if data.type is not None and data.type not in FORMATS:
+        raise bad_request(f"Bad Request: type={data.type!r:.80} is not one of {', '.join(FORMATS)}.")
+    if data.subject is not None and data.subject_name_strategy is not None:
+        raise bad_request("Bad Request: Only one of 'subject_name_strategy' or 'subject' can be used.")
+    if data.subject_name_strategy is not None and data.subject_name_strategy not in STRATEGIES:
+        raise bad_request(
+            f"Bad Request: subject_name_strategy={data.subject_name_strategy!r:.80} is not one of "
+            f"{', '.join(STRATEGIES)}."
+        )
+    named = {
+        "schema_id": data.schema_id,
+        "schema_version": data.schema_version,
+        "schema": data.schema,
+    }
+    given = [name for name, value in named.items() if value is not None]
+    if len(given) > 1:
+        raise bad_request("Bad Request: Only one of 'schema_id', 'schema_version' or 'schema' can be used.")
+    _check_type(data, given)
+
+
+def _check_type(data: Data, given: list[str]) -> None:
+    if data.type is None:
+        if given == ["schema"]:
+            raise bad_request("Bad Request: 'schema' needs a 'type': AVRO, JSONSCHEMA or PROTOBUF.")
+    elif FORMATS[data.type].has_schema:
+        if given != ["schema"]:
+            said = f"'{given[0]}'" if given else "'schema_version=latest'"
+            raise bad_request(f"Bad Request: {said} cannot be used with 'type'.")
+    else:
+        more = [name for name in ("subject", "subject_name_strategy") if getattr(data, name) is not None]
+        if given or more:
+            raise bad_request(f"Bad Request: 'type={data.type}' cannot be used with '{(given + more)[0]}'.")
+
+
+def _schema(proxy: Proxy, topic: str, form: Format | None, data: Data, what: str) -> Registered:
+    schemas = proxy.schemas
+    if data.schema_id is not None:
+        name = "" if _by_topic(data) else schemas.name_by_id(data.schema_id)
+        return schemas.by_id(subject_of(data, topic, what, name), data.schema_id)
+    if data.schema is not None and form is not None:
+        name = "" if _by_topic(data) else schemas.name_of(form, data.schema)
+        return schemas.by_text(form, subject_of(data, topic, what, name), data.schema)
+    if not _by_topic(data):
+        raise bad_request(
+            f"Bad Request: Cannot use subject_name_strategy={data.subject_name_strategy} "
+            "without schema_id or schema."
+        )
+    return schemas.by_version(subject_of(data, topic, what, ""), data.schema_version)
+
+
+def _by_topic(data: Data) -> bool:
+    """Whether the subject is known without the schema."""
+    return data.subject is not None or data.subject_name_strategy in (None, "TOPIC_NAME")
+
+
+def subject_of(data: Data, topic: str, what: str, name: str) -> str:
+    if data.subject is not None:
+        return data.subject
+    if data.subject_name_strategy == "RECORD_NAME":
+        return name
+    if data.subject_name_strategy == "TOPIC_RECORD_NAME":
+        return f"{topic}-{name}"
+    return f"{topic}-{what}"

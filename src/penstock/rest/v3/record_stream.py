@@ -1,0 +1,103 @@
+"""An answer that is written while the request is still being read: a line for each record, in their order.
+
+A bounded number of records is under way. When the client does not read its answers, nothing more is read
+from it; when nothing moves for too long, the stream ends with an error as its last line.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any, Final
+
+import msgspec
+from starlette.requests import ClientDisconnect
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from penstock.web.errors import ErrorBody, HttpError
+
+SEPARATOR: Final = b"\r\n"
+CHUNK_BYTES: Final = 32 * 1024
+
+Answer = asyncio.Future[Any]
+Produce = Callable[[bytes], Awaitable[Answer]]
+LATER: Final[Any] = object()
+
+
+class RecordStream(Response):
+    """`produce` is called for each value in turn and gives the future of its answer."""
+
+    media_type = "application/json"
+
+    def __init__(
+        self, values: AsyncIterator[bytes], produce: Produce, pending_max: int, idle_s: float
+    ) -> None:
+        super().__init__()
+        del self.headers["content-length"]
+        self._values = values
+        self._produce = produce
+        self._idle_s = idle_s
+        self._pending: asyncio.Queue[Answer | None] = asyncio.Queue(pending_max)
+
+    async def __call__(self, _scope: Scope, _receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+        reading = asyncio.create_task(self._read())
+        try:
+            await self._write(send)
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+        except (TimeoutError, OSError):  # the client does not read, or is gone; nobody is left to be told
+            return
+        finally:
+            reading.cancel()
+
+    async def _read(self) -> None:
+        """Until the body ends, or cannot be read any further."""
+        try:
+            while True:
+                async with asyncio.timeout(self._idle_s):
+                    value = await anext(self._values, None)
+                if value is None:
+                    break
+                await self._pending.put(await self._produce(value))
+        except HttpError as error:
+            await self._pending.put(_settled(ErrorBody(error.error_code, error.message)))
+        except TimeoutError:
+            await self._pending.put(
+                _settled(
+                    ErrorBody(408, f"Nothing arrived for {self._idle_s:g} s. Connection will be closed.")
+                )
+            )
+        except ClientDisconnect:
+            pass
+        await self._pending.put(None)
+
+    async def _write(self, send: Send) -> None:
+        """Answers that are there already share a chunk."""
+        answer = await self._pending.get()
+        while answer is not None:
+            chunk = bytearray(_line(await answer))
+            answer = self._next_of(chunk)
+            async with asyncio.timeout(self._idle_s):
+                await send({"type": "http.response.body", "body": bytes(chunk), "more_body": True})
+            if answer is LATER:
+                answer = await self._pending.get()
+
+    def _next_of(self, chunk: bytearray) -> Any:
+        """Adds to the chunk what is ready. Then comes None at the end, or LATER."""
+        while not self._pending.empty():
+            answer = self._pending.get_nowait()
+            if answer is None or not answer.done() or len(chunk) > CHUNK_BYTES:
+                return answer
+            chunk += _line(answer.result())
+        return LATER
+
+
+def _line(answer: Any) -> bytes:
+    return msgspec.json.encode(answer) + SEPARATOR
+
+
+def _settled(body: ErrorBody) -> Answer:
+    future: Answer = asyncio.get_running_loop().create_future()
+    future.set_result(body)
+    return future

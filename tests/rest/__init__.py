@@ -1,0 +1,1 @@
+"""The REST Proxy as a process, against a broker in this one."""
