@@ -33,7 +33,7 @@ def acknowledge_before_the_flush(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def forget_what_producers_sent(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Producers, "check", lambda self, header: None)
+    monkeypatch.setattr(Producers, "check", lambda self, header, guard: None)
 
 
 def cut_too_much_in_recovery(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,8 +79,8 @@ def answer_a_duplicate_with_a_wrong_offset(monkeypatch: pytest.MonkeyPatch) -> N
     """As if the state remembered where a batch ended instead of where it began."""
     original = Producers.check
 
-    def checked(self: Producers, header: Any) -> ProducerBatch | None:
-        first_copy = original(self, header)
+    def checked(self: Producers, header: Any, guard: Any) -> ProducerBatch | None:
+        first_copy = original(self, header, guard)
         return first_copy and first_copy._replace(last_offset=first_copy.last_offset + 1)
 
     monkeypatch.setattr(Producers, "check", checked)
