@@ -96,9 +96,8 @@ def test_a_producer_id_needs_a_sequence() -> None:
     assert refusal(batch(b"a", producer_id=1, producer_epoch=0)) == ErrorCode.INVALID_RECORD
 
 
-def test_transactional_batches_are_refused_while_there_are_no_transactions() -> None:
-    data = batch(b"a", producer_id=1, producer_epoch=0, base_sequence=0, transactional=True)
-    assert refusal(data) == ErrorCode.INVALID_TXN_STATE
+def test_a_transaction_without_a_producer_would_never_end() -> None:
+    assert refusal(batch(b"a", transactional=True)) == ErrorCode.INVALID_RECORD
 
 
 def test_producers_do_not_choose_when_tombstones_go() -> None:

@@ -1,18 +1,21 @@
 """Produce, v3-v13. Batches go to the log as they came; only their base offset and leader epoch are filled in.
 
 v0-v2 are announced, because old librdkafka derives from them that compression works, and refused when used.
-On purpose unlike Kafka: transactional batches are refused until transactions are served.
+Batches of transactions wait until their coordinator has been asked (`handlers.produce_admission`).
 """
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
 from typing import Final
 
 from penstock.controller.topics import INTERNAL_TOPICS
 from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.broker import Broker
-from penstock.handlers.reply import HangUp, NoReply, Outcome, Reply
+from penstock.handlers.produce_admission import Admission, Batch, admit
+from penstock.handlers.promised import COMMIT_SECONDS
+from penstock.handlers.reply import HangUp, NoReply, Outcome, Reply, Wait
 from penstock.handlers.request import Request
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.primitives import MalformedMessage
@@ -20,6 +23,7 @@ from penstock.protocol.produce import (
     TOPIC_IDS_FROM,
     PartitionData,
     PartitionResult,
+    ProduceRequest,
     TopicData,
     TopicResult,
     encode_response,
@@ -44,8 +48,29 @@ def handle(request: Request, broker: Broker) -> Outcome:
     if produce.acks not in (-1, 0, 1):
         refusal = KafkaError(ErrorCode.INVALID_REQUIRED_ACKS, f"acks must be 0, 1 or -1, not {produce.acks}.")
         results = [_refused(topic, refusal) for topic in produce.topics]
-    else:
-        results = [_append_topic(request, broker, topic) for topic in produce.topics]
+        return _answer(request, broker, produce, results)
+    writable = [_Writable(request, broker, topic) for topic in produce.topics]
+    batches = (batch for topic in writable for batch in topic.batches())
+    admission = admit(request, broker, produce.transactional_id, batches)
+    deadline = broker.clock.monotonic() + COMMIT_SECONDS
+
+    def attempt(expired: bool) -> Outcome:
+        if admission.is_pending and not expired:
+            assert admission.promise is not None
+            if produce.acks == 0:
+                raise HangUp("acks=0 cannot wait for the coordinator of the transaction")
+            return Wait([admission.promise], deadline, resume)
+        return _answer(request, broker, produce, [topic.append(admission) for topic in writable])
+
+    def resume(expired: bool) -> Reply | Wait:
+        outcome = attempt(expired)
+        assert not isinstance(outcome, NoReply)
+        return outcome
+
+    return attempt(False)
+
+
+def _answer(request: Request, broker: Broker, produce: ProduceRequest, results: list[TopicResult]) -> Outcome:
     throttle_ms = broker.quotas.produced(
         request.principal.name, request.client_id, len(request.reader.buffer)
     )
@@ -64,30 +89,47 @@ def _hang_up_on_failure(results: list[TopicResult]) -> None:
                 raise HangUp(f"acks=0 to {name} failed: {result.error.name} {result.message or ''}")
 
 
-def _append_topic(request: Request, broker: Broker, topic: TopicData) -> TopicResult:
-    name = topic.name
-    if request.version >= TOPIC_IDS_FROM:
-        name = broker.controller.image.names.get(topic.topic_id, "")
-        if not name:
-            return _refused(topic, KafkaError(ErrorCode.UNKNOWN_TOPIC_ID, "No topic has this id."))
-    if not request.may(broker, Operation.WRITE, ResourceType.TOPIC, name):
-        return _refused(
-            topic, KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, f"Not authorized to write to {name}.")
-        )
-    if name in INTERNAL_TOPICS:
-        return _refused(
-            topic, KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Cannot append to internal topic {name}")
-        )
-    results = [_append(broker, name, data) for data in topic.partitions]
-    return TopicResult(topic.name, topic.topic_id, results)
+class _Writable:
+    """A topic of the request, and why nothing may be written to it, if so."""
+
+    def __init__(self, request: Request, broker: Broker, topic: TopicData) -> None:
+        self._broker = broker
+        self._topic = topic
+        self._name = topic.name
+        self._refusal: KafkaError | None = None
+        if request.version >= TOPIC_IDS_FROM:
+            self._name = broker.controller.image.names.get(topic.topic_id, "")
+        if not self._name and request.version >= TOPIC_IDS_FROM:
+            self._refuse(ErrorCode.UNKNOWN_TOPIC_ID, "No topic has this id.")
+        elif not request.may(broker, Operation.WRITE, ResourceType.TOPIC, self._name):
+            self._refuse(ErrorCode.TOPIC_AUTHORIZATION_FAILED, f"Not authorized to write to {self._name}.")
+        elif self._name in INTERNAL_TOPICS:
+            self._refuse(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Cannot append to internal topic {self._name}")
+
+    def _refuse(self, code: ErrorCode, message: str) -> None:
+        self._refusal = KafkaError(code, message)
+
+    def batches(self) -> Iterator[Batch]:
+        """What is to be appended here, as far as it can be."""
+        for data in self._topic.partitions if self._refusal is None else ():
+            partition = self._broker.partitions.find(self._name, data.partition)
+            if partition is not None and data.records:
+                yield Batch((self._name, data.partition), partition, data.records)
+
+    def append(self, admission: Admission) -> TopicResult:
+        if self._refusal is not None:
+            return _refused(self._topic, self._refusal)
+        results = [_append(self._broker, self._name, data, admission) for data in self._topic.partitions]
+        return TopicResult(self._topic.name, self._topic.topic_id, results)
 
 
-def _append(broker: Broker, topic: str, data: PartitionData) -> PartitionResult:
+def _append(broker: Broker, topic: str, data: PartitionData, admission: Admission) -> PartitionResult:
     try:
         partition = broker.partitions.get(topic, data.partition)
         if not data.records:
             raise KafkaError(ErrorCode.INVALID_RECORD, "The request holds no record batch for the partition.")
-        appended = partition.append(data.records)
+        guard = admission.guard((topic, data.partition))
+        appended = partition.append(data.records, guard=guard)
     except InvalidRecords as error:
         return PartitionResult(
             data.partition, error.code, message=error.message, record_errors=error.record_errors

@@ -87,8 +87,8 @@ def _check_client(header: BatchHeader) -> None:
         )
     if header.is_control:
         raise KafkaError(ErrorCode.INVALID_RECORD, "clients may not write control records")
-    if header.is_transactional:
-        raise KafkaError(ErrorCode.INVALID_TXN_STATE, "transactions are not offered")
+    if header.is_transactional and header.producer_id == NO_PRODUCER_ID:
+        raise KafkaError(ErrorCode.INVALID_RECORD, "a transactional batch without a producer id")
     if header.delete_horizon_ms is not None:
         raise KafkaError(ErrorCode.INVALID_RECORD, "only the cleaner sets a delete horizon")
     if header.producer_id > NO_PRODUCER_ID and header.base_sequence < 0:
