@@ -9,6 +9,7 @@ from penstock.protocol.errors import KafkaError
 from penstock.records.batch import NO_PRODUCER_ID, read_header
 from penstock.records.record import decode_batch
 from penstock.replication.markers import TransactionMarker
+from penstock.storage.verification import Guard
 
 
 class MemoryLog:
@@ -24,7 +25,7 @@ class MemoryLog:
         self._committed = 0
         self._listener: Callable[[], None] = lambda: None
 
-    def append(self, batch: memoryview) -> int:
+    def append(self, batch: memoryview, guard: Guard | None = None) -> int:
         if self.refusal is not None:
             raise self.refusal
         self.appends += 1

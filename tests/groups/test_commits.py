@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import pytest
 
+from penstock.coordinator.decision import Producer
 from penstock.coordinator.shard_log import Marker
 from penstock.groups.messages import CommitIdentity
 from penstock.groups.offset_records import CommittedOffset
@@ -246,15 +245,10 @@ def test_many_offsets_expire_in_several_batches() -> None:
 # Transactions
 
 
-class _Producer(NamedTuple):
-    producer_id: int = 9
-    producer_epoch: int = 0
-
-
 def _commit_in_transaction(stage: Stage, offset: int) -> None:
     identity = CommitIdentity("", None, -1, 3)
     wanted = {("t", 0): CommittedOffset(offset, -1, "", stage.clock.ms)}
-    assert stage.groups.commit(GROUP, identity, wanted, _Producer()).result() == {("t", 0): ErrorCode.NONE}
+    assert stage.groups.commit(GROUP, identity, wanted, Producer(9, 0)).result() == {("t", 0): ErrorCode.NONE}
 
 
 def _end(stage: Stage, *, commit: bool) -> None:

@@ -12,18 +12,18 @@ from penstock.coordinator.shard_log import Entry, Marker
 from penstock.coordinator.timers import Timers
 from penstock.protocol.errors import KafkaError
 from penstock.records.record import Record
+from penstock.storage.verification import Guard
 
 T = TypeVar("T")
 
 
-class Producer(Protocol):
+class Producer(NamedTuple):
     """The transaction on whose behalf records are written."""
 
-    @property
-    def producer_id(self) -> int: ...
-
-    @property
-    def producer_epoch(self) -> int: ...
+    producer_id: int
+    producer_epoch: int
+    guard: Guard | None = None
+    """Of the verification that the partition is in the transaction (KIP-890)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -275,7 +275,7 @@ class Runtime(Generic[S]):
             producer_epoch=-1 if producer is None else producer.producer_epoch,
             transactional=producer is not None,
         )
-        base = shard.log.append(memoryview(batch))
+        base = shard.log.append(memoryview(batch), None if producer is None else producer.guard)
         for at, record in enumerate(decision.records):
             shard.state.replay(Entry(record._replace(offset=base + at), producer_id))
         shard.written_offset = base + len(decision.records)

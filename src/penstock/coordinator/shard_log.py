@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol
 from penstock.records.batch import NO_PRODUCER_ID
 from penstock.records.record import Record
 from penstock.replication.markers import TransactionMarker
+from penstock.storage.verification import Guard
 
 
 class Entry(NamedTuple):
@@ -28,8 +29,9 @@ class Marker(NamedTuple):
 class ShardLog(Protocol):
     """Appends what a shard decided, and says later when it is committed."""
 
-    def append(self, batch: memoryview) -> int:
-        """Write one batch and give the offset of its first record. KafkaError when it cannot be written."""
+    def append(self, batch: memoryview, guard: Guard | None = None) -> int:
+        """Write one batch and give the offset of its first record. KafkaError when it cannot be written.
+        What is written for a transaction comes with its guard."""
         ...
 
     def append_marker(self, marker: TransactionMarker) -> int:

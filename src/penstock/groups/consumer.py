@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from penstock.coordinator.decision import NOTHING, Context, Decision
+from penstock.coordinator.regexes import matching
 from penstock.groups.any_group import AnyGroup, Groups
 from penstock.groups.assignor import AssignedMember, Partition, Spec
 from penstock.groups.assignors import resolve
@@ -28,7 +29,6 @@ from penstock.groups.group_records import group_record
 from penstock.groups.messages import ConsumerHeartbeat, ConsumerHeartbeatResult
 from penstock.groups.migration import Migration
 from penstock.groups.reconcile import reconcile
-from penstock.groups.regexes import matching
 from penstock.groups.settings import GroupSettings
 from penstock.groups.topics import Topics
 from penstock.protocol.errors import ErrorCode, KafkaError

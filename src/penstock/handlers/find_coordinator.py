@@ -1,6 +1,7 @@
-"""FindCoordinator, v0-v6: which broker answers for a group. With one broker that is this one.
+"""FindCoordinator, v0-v6: which broker answers for a group or a transactional id. With one broker that is
+this one.
 
-On purpose unlike Kafka: coordinators of transactions and share groups are refused until they are served.
+On purpose unlike Kafka: coordinators of share groups are refused until they are served.
 """
 
 from __future__ import annotations
@@ -11,13 +12,15 @@ from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.broker import Broker
 from penstock.handlers.reply import Reply
 from penstock.handlers.request import Request
-from penstock.handlers.topic_creation import ensure_offsets_topic
+from penstock.handlers.topic_creation import ensure_offsets_topic, ensure_transactions_topic
+from penstock.handlers.transactional import refused_id
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, read_request
 
 VERSIONS: Final = (0, 6)
 GROUP: Final = 0
+TRANSACTION: Final = 1
 BATCHED_FROM: Final = 4
 
 
@@ -32,13 +35,21 @@ def handle(request: Request, broker: Broker) -> Reply:
 
 def _find(request: Request, broker: Broker, kind: int, key: str) -> dict[str, Any]:
     try:
-        if kind != GROUP:
+        if kind == GROUP:
+            if not request.may(broker, Operation.DESCRIBE, ResourceType.GROUP, key):
+                raise KafkaError(
+                    ErrorCode.GROUP_AUTHORIZATION_FAILED, f"Not authorized to see the group {key}."
+                )
+            ensure_offsets_topic(broker)
+        elif kind == TRANSACTION:
+            refusal = refused_id(request, broker, Operation.DESCRIBE, key)
+            if refusal is not None:
+                raise refusal
+            ensure_transactions_topic(broker)
+        else:
             raise KafkaError(
                 ErrorCode.INVALID_REQUEST, f"Coordinators of type {kind} are not served by this broker yet."
             )
-        if not request.may(broker, Operation.DESCRIBE, ResourceType.GROUP, key):
-            raise KafkaError(ErrorCode.GROUP_AUTHORIZATION_FAILED, f"Not authorized to see the group {key}.")
-        ensure_offsets_topic(broker)
     except KafkaError as error:
         return _answer(key, -1, "", -1, error.code, error.message)
     node = broker.endpoints[request.listener]

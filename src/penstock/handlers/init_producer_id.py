@@ -1,28 +1,67 @@
-"""InitProducerId, v0-v5: an id for an idempotent producer. It is unique for ever, also after a crash.
+"""InitProducerId, v0-v5: an id and an epoch for a producer. Without a transactional id they are new and
+unique for ever, also after a crash; with one, whoever used it before is fenced and what was left open is
+aborted.
 
-On purpose unlike Kafka: a transactional id is refused until transactions are served.
+On purpose unlike Kafka: v6, which asks for two-phase commit by an outside coordinator (KIP-939), is not
+served.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
+from penstock.coordinator.promise import Promise, done, failed
+from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.broker import Broker
-from penstock.handlers.reply import Reply
+from penstock.handlers.promised import outcome, reply_when_done
+from penstock.handlers.reply import Outcome
 from penstock.handlers.request import Request
+from penstock.handlers.transactional import as_known_to, refused_id
 from penstock.protocol.apis import Api
-from penstock.protocol.errors import ErrorCode
-from penstock.protocol.messages import encode_response, read_request
+from penstock.protocol.errors import ErrorCode, KafkaError
+from penstock.protocol.messages import encode_response, milliseconds, read_request
+from penstock.records.batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
+from penstock.transactions.initialising import Initialise
+from penstock.transactions.shard import Identity
 
 VERSIONS: Final = (0, 5)
+KNOWS_PRODUCER_FENCED_FROM: Final = 4
 
 
-def handle(request: Request, broker: Broker) -> Reply:
+def handle(request: Request, broker: Broker) -> Outcome:
     wanted = read_request(Api.INIT_PRODUCER_ID, request.version, request.reader)
-    fields = {"throttle_time": 0, "error_code": ErrorCode.NONE, "producer_id": -1, "producer_epoch": -1}
-    half_known = (getattr(wanted, "producer_id", -1) == -1) != (getattr(wanted, "producer_epoch", -1) == -1)
-    if wanted.transactional_id is not None or half_known:
-        fields["error_code"] = ErrorCode.INVALID_REQUEST
-    else:
-        fields |= {"producer_id": broker.producer_ids.next(), "producer_epoch": 0}
-    return Reply([encode_response(Api.INIT_PRODUCER_ID, request.version, fields)])
+    promise = _initialise(request, broker, wanted)
+
+    def encode() -> bytes:
+        code, identity = ErrorCode.NONE, (NO_PRODUCER_ID, NO_PRODUCER_EPOCH)
+        try:
+            identity = outcome(promise)
+        except KafkaError as error:
+            code = as_known_to(request, KNOWS_PRODUCER_FENCED_FROM, error.code)
+        fields = {"throttle_time": 0, "error_code": code}
+        return encode_response(
+            Api.INIT_PRODUCER_ID,
+            request.version,
+            fields | {"producer_id": identity[0], "producer_epoch": identity[1]},
+        )
+
+    return reply_when_done(broker, [promise], encode)
+
+
+def _initialise(request: Request, broker: Broker, wanted: Any) -> Promise[Identity]:
+    expected_id = getattr(wanted, "producer_id", NO_PRODUCER_ID)
+    expected_epoch = getattr(wanted, "producer_epoch", NO_PRODUCER_EPOCH)
+    transactional_id = wanted.transactional_id
+    if transactional_id is None:
+        if not request.may(broker, Operation.IDEMPOTENT_WRITE, ResourceType.CLUSTER):
+            return failed(KafkaError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
+    elif (refusal := refused_id(request, broker, Operation.WRITE, transactional_id)) is not None:
+        return failed(refusal)
+    if (expected_id == NO_PRODUCER_ID) != (expected_epoch == NO_PRODUCER_EPOCH):
+        return failed(KafkaError(ErrorCode.INVALID_REQUEST, "An expected id and its epoch come together."))
+    if transactional_id is None:
+        return done((broker.producer_ids.next(), 0))
+    timeout_ms = milliseconds(wanted.transaction_timeout)
+    return broker.transactions.initialise(
+        transactional_id, Initialise(timeout_ms, expected_id, expected_epoch)
+    )

@@ -40,3 +40,21 @@ def outcome(promise: Promise[T]) -> T:
     if not promise.done:
         raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "The coordinator did not answer in time.")
     return promise.result()
+
+
+def once_done(
+    broker: Broker,
+    promise: Promise[Any],
+    proceed: Callable[[], Reply | Wait],
+    *,
+    seconds: float = COMMIT_SECONDS,
+) -> Reply | Wait:
+    """Go on when the promise is done; at the deadline too, and then `outcome` says that it was not."""
+    deadline = broker.clock.monotonic() + seconds
+
+    def resume(expired: bool) -> Reply | Wait:
+        if expired or promise.done:
+            return proceed()
+        return Wait([promise], deadline, resume)
+
+    return resume(False)

@@ -6,6 +6,8 @@ from types import ModuleType
 from typing import Final
 
 from penstock.handlers import (
+    add_offsets_to_txn,
+    add_partitions_to_txn,
     alter_client_quotas,
     alter_configs,
     api_versions,
@@ -23,6 +25,8 @@ from penstock.handlers import (
     describe_log_dirs,
     describe_producers,
     describe_topic_partitions,
+    describe_transactions,
+    end_txn,
     fetch,
     find_coordinator,
     heartbeat,
@@ -33,6 +37,7 @@ from penstock.handlers import (
     list_config_resources,
     list_groups,
     list_offsets,
+    list_transactions,
     metadata,
     offset_commit,
     offset_delete,
@@ -40,6 +45,7 @@ from penstock.handlers import (
     offset_for_leader_epoch,
     produce,
     sync_group,
+    txn_offset_commit,
     write_txn_markers,
 )
 from penstock.protocol.api_versions import ApiRange
@@ -65,6 +71,10 @@ HANDLERS: Final[dict[Api, ModuleType]] = {
     Api.DELETE_RECORDS: delete_records,
     Api.INIT_PRODUCER_ID: init_producer_id,
     Api.OFFSET_FOR_LEADER_EPOCH: offset_for_leader_epoch,
+    Api.ADD_PARTITIONS_TO_TXN: add_partitions_to_txn,
+    Api.ADD_OFFSETS_TO_TXN: add_offsets_to_txn,
+    Api.END_TXN: end_txn,
+    Api.TXN_OFFSET_COMMIT: txn_offset_commit,
     Api.DESCRIBE_CONFIGS: describe_configs,
     Api.ALTER_CONFIGS: alter_configs,
     Api.DESCRIBE_LOG_DIRS: describe_log_dirs,
@@ -72,6 +82,8 @@ HANDLERS: Final[dict[Api, ModuleType]] = {
     Api.INCREMENTAL_ALTER_CONFIGS: incremental_alter_configs,
     Api.DESCRIBE_PRODUCERS: describe_producers,
     Api.WRITE_TXN_MARKERS: write_txn_markers,
+    Api.DESCRIBE_TRANSACTIONS: describe_transactions,
+    Api.LIST_TRANSACTIONS: list_transactions,
     Api.LIST_CONFIG_RESOURCES: list_config_resources,
     Api.DESCRIBE_TOPIC_PARTITIONS: describe_topic_partitions,
     Api.DELETE_GROUPS: delete_groups,

@@ -1,4 +1,4 @@
-"""Creating a topic on behalf of a request: CreateTopics, auto-creation and the offsets topic share it."""
+"""Creating a topic on behalf of a request: CreateTopics, auto-creation and the internal topics share it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from penstock.groups.coordinator import OFFSETS_TOPIC
 from penstock.handlers.broker import Broker
 from penstock.handlers.throttling import Mutations
 from penstock.protocol.errors import ErrorCode, KafkaError
+from penstock.transactions.coordinator import TRANSACTIONS_TOPIC
 
 
 def create_topic(
@@ -32,20 +33,44 @@ def create_topic(
 def ensure_offsets_topic(broker: Broker) -> TopicState:
     """`__consumer_offsets`, made when the first group appears."""
     settings = broker.settings
-    wish = NewTopic(
+    return _ensure_internal(
+        broker,
         OFFSETS_TOPIC,
         settings.offsets_topic_num_partitions,
-        min(settings.offsets_topic_replication_factor, len(broker.placement.brokers)),
+        settings.offsets_topic_replication_factor,
+        settings.offsets_topic_segment_bytes,
+    )
+
+
+def ensure_transactions_topic(broker: Broker) -> TopicState:
+    """`__transaction_state`, made when the first transactional producer appears."""
+    settings = broker.settings
+    return _ensure_internal(
+        broker,
+        TRANSACTIONS_TOPIC,
+        settings.transaction_state_log_num_partitions,
+        settings.transaction_state_log_replication_factor,
+        settings.transaction_state_log_segment_bytes,
+    )
+
+
+def _ensure_internal(
+    broker: Broker, name: str, partitions: int, replication_factor: int, segment_bytes: int
+) -> TopicState:
+    wish = NewTopic(
+        name,
+        partitions,
+        min(replication_factor, len(broker.placement.brokers)),
         configs={
             "cleanup.policy": "compact",
-            "compression.type": "producer",
-            "segment.bytes": str(settings.offsets_topic_segment_bytes),
+            "compression.type": "producer" if name == OFFSETS_TOPIC else "uncompressed",
+            "segment.bytes": str(segment_bytes),
         },
     )
-    if OFFSETS_TOPIC not in broker.controller.image.topics:
+    if name not in broker.controller.image.topics:
         try:
             create_topic(broker, wish)
         except KafkaError as error:
             if error.code is not ErrorCode.TOPIC_ALREADY_EXISTS:
                 raise
-    return broker.controller.image.topics[OFFSETS_TOPIC]
+    return broker.controller.image.topics[name]

@@ -13,7 +13,7 @@ import io
 import typing
 import uuid
 from collections.abc import Callable, Mapping
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -125,8 +125,15 @@ def _milliseconds(value: int) -> timedelta:
     return timedelta(milliseconds=value)
 
 
+def _moment(value: int) -> datetime:
+    return _EPOCH + timedelta(milliseconds=value)
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
 _CONVERTERS: dict[str, Build] = {
     "error_code": _error_code,
+    "datetime_i64": _moment,
     "timedelta_i32": _milliseconds,
     "timedelta_i64": _milliseconds,
     "uuid": _uuid,

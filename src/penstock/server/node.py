@@ -71,7 +71,7 @@ class Node:
             clock,
             lambda: _partition_count(controller, TRANSACTIONS_TOPIC),
             producer_ids.next,
-            LocalMarkers(self._partitions, groups),
+            LocalMarkers(self._partitions, groups, lambda topic, index: _exists(controller, topic, index)),
         )
         self.broker = Broker(
             settings=settings,
@@ -144,6 +144,10 @@ class Node:
 def _partition_count(controller: Controller, topic: str) -> int | None:
     state = controller.image.topics.get(topic)
     return None if state is None else len(state.partitions)
+
+
+def _exists(controller: Controller, topic: str, index: int) -> bool:
+    return index < (_partition_count(controller, topic) or 0)
 
 
 def _quotas(settings: BrokerSettings, clock: Clock) -> ClientQuotas:

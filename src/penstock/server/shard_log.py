@@ -13,6 +13,7 @@ from penstock.records.control import read_marker
 from penstock.records.record import decode_batch
 from penstock.replication.markers import TransactionMarker
 from penstock.replication.partition import Partition
+from penstock.storage.verification import Guard
 
 _READ_BYTES: Final = 1 << 20
 
@@ -25,10 +26,10 @@ class PartitionShardLog:
         self._listener: Callable[[], None] | None = None
         self._appending: int | None = None  # the thread that appends, which must not be told of its own doing
 
-    def append(self, batch: memoryview) -> int:
+    def append(self, batch: memoryview, guard: Guard | None = None) -> int:
         self._appending = get_ident()
         try:
-            return self._partition.append(batch, origin="coordinator").base_offset
+            return self._partition.append(batch, origin="coordinator", guard=guard).base_offset
         finally:
             self._appending = None
 

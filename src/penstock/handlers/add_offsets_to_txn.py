@@ -1,0 +1,59 @@
+"""AddOffsetsToTxn, v0-v4: the transaction will commit offsets of a group, so the group's partition of
+`__consumer_offsets` is added to it."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from penstock.coordinator.promise import Promise, failed
+from penstock.groups.coordinator import OFFSETS_TOPIC
+from penstock.handlers.authorize import Operation, ResourceType
+from penstock.handlers.broker import Broker
+from penstock.handlers.promised import outcome, reply_when_done
+from penstock.handlers.reply import Outcome
+from penstock.handlers.request import Request
+from penstock.handlers.topic_creation import ensure_offsets_topic
+from penstock.handlers.transactional import KNOWS_PRODUCER_FENCED_FROM, as_known_to, refused_id
+from penstock.protocol.apis import Api
+from penstock.protocol.errors import ErrorCode, KafkaError
+from penstock.protocol.messages import encode_response, read_request
+from penstock.transactions.transaction import CLASSIC
+
+VERSIONS: Final = (0, 4)
+
+
+def handle(request: Request, broker: Broker) -> Outcome:
+    wanted = read_request(Api.ADD_OFFSETS_TO_TXN, request.version, request.reader)
+    promise = _add(request, broker, wanted)
+
+    def encode() -> bytes:
+        code = ErrorCode.NONE
+        try:
+            outcome(promise)
+        except KafkaError as error:
+            code = as_known_to(request, KNOWS_PRODUCER_FENCED_FROM, error.code)
+        fields = {"throttle_time": 0, "error_code": code}
+        return encode_response(Api.ADD_OFFSETS_TO_TXN, request.version, fields)
+
+    return reply_when_done(broker, [promise], encode)
+
+
+def _add(request: Request, broker: Broker, wanted: Any) -> Promise[Any]:
+    refusal = refused_id(request, broker, Operation.WRITE, wanted.transactional_id)
+    if refusal is not None:
+        return failed(refusal)
+    if not request.may(broker, Operation.READ, ResourceType.GROUP, wanted.group_id):
+        return failed(KafkaError(ErrorCode.GROUP_AUTHORIZATION_FAILED))
+    try:
+        ensure_offsets_topic(broker)  # the group may be one that nobody has asked about yet
+        place = (OFFSETS_TOPIC, broker.groups.shard_of(wanted.group_id))
+    except KafkaError as error:
+        return failed(error)
+    return broker.transactions.add_or_verify(
+        wanted.transactional_id,
+        wanted.producer_id,
+        wanted.producer_epoch,
+        [place],
+        verify_only=False,
+        version=CLASSIC,
+    )

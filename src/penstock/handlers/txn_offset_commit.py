@@ -1,0 +1,167 @@
+"""TxnOffsetCommit, v0-v5: positions of a group that count when the transaction commits. From v5 on the
+group's partition of `__consumer_offsets` is added to the transaction on the way; before, it is
+verified to be in it (KIP-890)."""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+from penstock.coordinator.decision import Producer
+from penstock.coordinator.promise import Promise, done
+from penstock.groups.commits import Place
+from penstock.groups.coordinator import OFFSETS_TOPIC
+from penstock.groups.messages import NO_GENERATION, UNKNOWN_MEMBER_ID, CommitIdentity
+from penstock.groups.offset_records import CommittedOffset
+from penstock.handlers.authorize import Operation, ResourceType
+from penstock.handlers.broker import Broker
+from penstock.handlers.promised import once_done, outcome
+from penstock.handlers.reply import Outcome, Reply, Wait
+from penstock.handlers.request import Request
+from penstock.handlers.transactional import refused_id
+from penstock.protocol.apis import Api
+from penstock.protocol.errors import ErrorCode, KafkaError
+from penstock.protocol.messages import encode_response, read_request
+from penstock.records.batch import NO_SEQUENCE
+from penstock.transactions.transaction import TopicPartition
+
+VERSIONS: Final = (0, 5)
+KNOWS_LOADING_FROM: Final = 2
+KNOWS_ABORTABLE_FROM: Final = 4
+ADDS_FROM: Final = 5
+
+Errors = dict[Place, ErrorCode]
+
+
+def handle(request: Request, broker: Broker) -> Outcome:
+    wanted = read_request(Api.TXN_OFFSET_COMMIT, request.version, request.reader)
+    places = [(topic.name, part.partition_index) for topic in wanted.topics for part in topic.partitions]
+    refusal = _refusal(request, broker, wanted)
+    if refusal is not None:
+        return Reply([_encode(request, wanted, dict.fromkeys(places, refusal.code))])
+    errors = {place: _check(request, broker, *place) for place in places}
+    accepted = _accepted(broker, wanted, errors)
+    if not accepted:
+        return Reply([_encode(request, wanted, errors)])
+    attempt = _Attempt(request, broker, wanted, errors, accepted)
+    try:
+        permitted, producer = _permit(request, broker, wanted)
+    except KafkaError as error:
+        return attempt.refuse(error)
+    return once_done(broker, permitted, lambda: attempt.commit(permitted, producer))
+
+
+class _Attempt(NamedTuple):
+    """What was asked for, and what has come of it so far."""
+
+    request: Request
+    broker: Broker
+    wanted: Any
+    errors: Errors
+    accepted: dict[Place, CommittedOffset]
+
+    def refuse(self, error: KafkaError) -> Reply:
+        self.errors.update(dict.fromkeys(self.accepted, _known(self.request, error.code)))
+        return Reply([_encode(self.request, self.wanted, self.errors)])
+
+    def commit(self, permitted: Promise[dict[TopicPartition, ErrorCode]], producer: Producer) -> Reply | Wait:
+        try:
+            for code in outcome(permitted).values():
+                if code is not ErrorCode.NONE:
+                    raise KafkaError(code)
+        except KafkaError as error:
+            return self.refuse(error)
+        committed = self.broker.groups.commit(
+            self.wanted.group_id, _identity(self.request, self.wanted), self.accepted, producer
+        )
+        return once_done(self.broker, committed, lambda: self.answer(committed))
+
+    def answer(self, committed: Promise[Errors]) -> Reply:
+        try:
+            decided = outcome(committed)
+        except KafkaError as error:
+            return self.refuse(error)
+        self.errors.update(decided)
+        return Reply([_encode(self.request, self.wanted, self.errors)])
+
+
+def _refusal(request: Request, broker: Broker, wanted: Any) -> KafkaError | None:
+    if not request.may(broker, Operation.READ, ResourceType.GROUP, wanted.group_id):
+        return KafkaError(ErrorCode.GROUP_AUTHORIZATION_FAILED)
+    return refused_id(request, broker, Operation.WRITE, wanted.transactional_id)
+
+
+def _permit(
+    request: Request, broker: Broker, wanted: Any
+) -> tuple[Promise[dict[TopicPartition, ErrorCode]], Producer]:
+    """The transaction has, or gets, the partition to which the offsets will be written. The guard makes sure
+    that it does not end between the answer and the write."""
+    adds = request.version >= ADDS_FROM
+    place = (OFFSETS_TOPIC, broker.groups.shard_of(wanted.group_id))
+    guard = broker.partitions.get(*place).begin_verification(
+        wanted.producer_id, wanted.producer_epoch, NO_SEQUENCE, epoch_bump=adds
+    )
+    producer = Producer(wanted.producer_id, wanted.producer_epoch, guard)
+    if guard is None or not (adds or broker.settings.transaction_partition_verification_enable):
+        return done({}), producer
+    return broker.transactions.add_or_verify(
+        wanted.transactional_id, wanted.producer_id, wanted.producer_epoch, [place], verify_only=not adds
+    ), producer
+
+
+def _identity(request: Request, wanted: Any) -> CommitIdentity:
+    return CommitIdentity(
+        getattr(wanted, "member_id", UNKNOWN_MEMBER_ID),
+        getattr(wanted, "group_instance_id", None),
+        getattr(wanted, "generation_id", NO_GENERATION),
+        request.version,
+    )
+
+
+def _accepted(broker: Broker, wanted: Any, errors: Errors) -> dict[Place, CommittedOffset]:
+    now_ms = broker.clock.now_ms()
+    return {
+        (topic.name, part.partition_index): CommittedOffset(
+            part.committed_offset,
+            getattr(part, "committed_leader_epoch", -1),
+            part.committed_metadata or "",
+            now_ms,
+        )
+        for topic in wanted.topics
+        for part in topic.partitions
+        if errors[topic.name, part.partition_index] is ErrorCode.NONE
+    }
+
+
+def _check(request: Request, broker: Broker, topic: str, index: int) -> ErrorCode:
+    if not request.may(broker, Operation.READ, ResourceType.TOPIC, topic):
+        return ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    state = broker.controller.image.topics.get(topic)
+    if state is None or not 0 <= index < len(state.partitions):
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return ErrorCode.NONE
+
+
+def _known(request: Request, code: ErrorCode) -> ErrorCode:
+    """As the version of the client can understand it."""
+    if code is ErrorCode.TRANSACTION_ABORTABLE and request.version < KNOWS_ABORTABLE_FROM:
+        return ErrorCode.INVALID_TXN_STATE
+    if code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS and request.version < KNOWS_LOADING_FROM:
+        return ErrorCode.COORDINATOR_NOT_AVAILABLE
+    return code
+
+
+def _encode(request: Request, wanted: Any, errors: Errors) -> bytes:
+    topics = [
+        {
+            "name": topic.name,
+            "partitions": [
+                {
+                    "partition_index": part.partition_index,
+                    "error_code": errors[topic.name, part.partition_index],
+                }
+                for part in topic.partitions
+            ],
+        }
+        for topic in wanted.topics
+    ]
+    return encode_response(Api.TXN_OFFSET_COMMIT, request.version, {"throttle_time": 0, "topics": topics})
