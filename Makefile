@@ -48,7 +48,7 @@ sim: install ## simulate a cluster in one process; SEED=n repeats a run
 	$(BIN)/pytest tests/simulation --long $(if $(SEED),--seed $(SEED))
 
 faults: install ## kill, cut and starve real processes at length; ONLY=A1 runs the test of one claim
-	$(BIN)/pytest tests/faults tests/fuzz --long $(if $(ONLY),--only $(ONLY))
+	$(BIN)/pytest -m claim --long $(if $(ONLY),--only $(ONLY))
 
 clean: ## remove .venv, caches and what was built; .data stays
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis src/*.egg-info

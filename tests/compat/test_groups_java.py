@@ -12,7 +12,9 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from penstock.testing import Broker
-from tests.compat.test_groups import PROTOCOLS, SETTINGS, Watched, _until
+from penstock.testing.process import BrokerProcess
+from tests.compat.churn import LONG_SECONDS, PARTITIONS, SETTINGS, TOPIC, stand_the_churn, until
+from tests.compat.test_groups import PROTOCOLS, Watched
 from tests.peers.apache_kafka import Unavailable, jars, tool_jars
 
 JAVA_SECONDS = 120
@@ -57,6 +59,41 @@ def test_the_java_client_shares_partitions_by_every_assignor_while_members_come_
     ]
 
 
+ASSIGNORS = "org.apache.kafka.clients.consumer.{}Assignor"
+CLASSIC = ("group.protocol=classic", "session.timeout.ms=2500", "heartbeat.interval.ms=300")
+MEMBERS = {
+    "consumer": ("group.protocol=consumer",),
+    "cooperative": (*CLASSIC, f"partition.assignment.strategy={ASSIGNORS.format('CooperativeSticky')}"),
+    "range": (*CLASSIC, f"partition.assignment.strategy={ASSIGNORS.format('Range')}"),
+    "roundrobin": (*CLASSIC, f"partition.assignment.strategy={ASSIGNORS.format('RoundRobin')}"),
+    "sticky": (*CLASSIC, f"partition.assignment.strategy={ASSIGNORS.format('Sticky')}"),
+}
+
+
+@pytest.mark.claim("A10")
+@pytest.mark.timeout(900)
+def test_java_members_come_and_go_and_the_broker_is_killed(tmp_path: Path, long_form: bool) -> None:
+    libs = available(jars)
+    source = Path(__file__).with_name("GroupMember.java")
+    classes = ["javac", "-cp", f"{libs}/*", "-d", str(tmp_path / "classes"), str(source)]
+    subprocess.run(classes, check=True, capture_output=True, timeout=JAVA_SECONDS)
+    small = (
+        "-XX:TieredStopAtLevel=1",
+        "-XX:+UseSerialGC",
+        "-Xmx96m",
+        "-cp",
+        f"{tmp_path / 'classes'}:{libs}/*",
+    )
+
+    def member(servers: str, topic: str, group: str) -> list[str]:
+        return ["java", *small, "GroupMember", servers, topic, group, *MEMBERS[group]]
+
+    groups = list(MEMBERS) if long_form else ["consumer", "cooperative"]
+    with BrokerProcess(str(tmp_path / "data"), settings=SETTINGS) as process:
+        make_topic(process.bootstrap_servers, TOPIC, PARTITIONS)
+        stand_the_churn(process, groups, member, LONG_SECONDS if long_form else 0)
+
+
 def test_kafkas_consumer_performance_test_and_group_command_run(broker: Broker) -> None:
     libs = available(tool_jars)
     servers = broker.bootstrap_servers
@@ -83,11 +120,11 @@ def test_kafkas_dump_tool_reads_every_kind_of_record(broker: Broker, tmp_path: P
     make_topic(servers, "dumped", 4)
     cooperative = {"partition.assignment.strategy": "cooperative-sticky"}
     members = [Watched(servers, ["dumped"], "dumped", **PROTOCOLS["classic"], **cooperative)]
-    _until("the classic member has everything", lambda: _polled(members) == [4])
+    until("the classic member has everything", lambda: _polled(members) == [4])
     members.append(Watched(servers, ["dumped"], "dumped", **PROTOCOLS["consumer"]))
-    _until("both have their share", lambda: _polled(members) == [2, 2])
+    until("both have their share", lambda: _polled(members) == [2, 2])
     members.append(Watched(servers, ["^dum.*"], "dumped", **PROTOCOLS["consumer"]))
-    _until("all have their share", lambda: min(_polled(members)) >= 1)
+    until("all have their share", lambda: min(_polled(members)) >= 1)
     for member in members:
         member.close()
     broker.stop()

@@ -12,7 +12,7 @@ from confluent_kafka import ConsumerGroupTopicPartitions
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from penstock.testing import Broker
-from tests.compat.test_groups import SETTINGS
+from tests.compat.churn import SETTINGS
 from tests.peers.apache_kafka import cache_dir
 
 SOURCES = Path(__file__).with_name("other_clients")
