@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import uuid
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -40,3 +42,12 @@ def test_indexes_are_read_as_they_were_written(indexes: tuple[int, ...], before:
 def test_broken_indexes_are_refused(data: bytes) -> None:
     with pytest.raises(InvalidFrame):
         wire_format.read_indexes(data, 0)
+
+
+def test_a_header_holds_a_guid() -> None:
+    guid = uuid.UUID("89791762-2336-4186-9674-299b90a802e2")
+    written = wire_format.write_guid(guid, (1,))
+    assert written == b"\x01" + guid.bytes + b"\x02\x02"
+    assert wire_format.read_guid(written) == (guid, b"\x02\x02")
+    with pytest.raises(InvalidFrame):
+        wire_format.read_guid(b"\x00" + guid.bytes)

@@ -1,19 +1,24 @@
 """The frame before a value that was written with a registry: a zero byte, the id of its schema in four bytes.
 
 Protobuf has the place of the message in its schema after it: a count and so many indexes, zigzag varints,
-with a single zero for the first message. Serialisers of every language write the same; `spark` and `rest`
-read and write it here.
+with a single zero for the first message. Newer clients can put a GUID into a header of the record instead
+(`KEY_HEADER`, `VALUE_HEADER`): a byte 1, the GUID's 16 bytes and Protobuf's indexes. Serialisers of every
+language write the same; `spark` and `rest` read and write it here.
 """
 
 from __future__ import annotations
 
 import struct
+import uuid
 from typing import Final
 
 from penstock.records.varint import MalformedVarint, read_varint, write_varlong
 from penstock.schemas.errors import InvalidFrame
 
 MAGIC: Final = 0
+MAGIC_GUID: Final = 1
+KEY_HEADER: Final = "__key_schema_id"
+VALUE_HEADER: Final = "__value_schema_id"
 HEADER_BYTES: Final = 5
 INDEXES_MAX: Final = 100
 """Messages within messages; nobody nests so deep."""
@@ -42,6 +47,18 @@ def read_header(data: Bytes) -> int:
             "registry?"
         )
     return int(schema_id)
+
+
+def write_guid(guid: uuid.UUID, indexes: tuple[int, ...] | None = None) -> bytes:
+    """The value of a schema id header; `indexes` for Protobuf only."""
+    return bytes([MAGIC_GUID]) + guid.bytes + (b"" if indexes is None else write_indexes(indexes))
+
+
+def read_guid(header: bytes) -> tuple[uuid.UUID, bytes]:
+    """The GUID of a schema id header, and what follows it."""
+    if len(header) < 17 or header[0] != MAGIC_GUID:
+        raise InvalidFrame(f"the header {header[:17].hex()} is no schema GUID: byte 1 and 16 more are")
+    return uuid.UUID(bytes=header[1:17]), header[17:]
 
 
 def write_indexes(indexes: tuple[int, ...]) -> bytes:

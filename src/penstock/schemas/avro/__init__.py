@@ -1,0 +1,1 @@
+"""Avro: types as values (`model`), from JSON (`parsing`), and back (`writing`), and `compatibility`."""
