@@ -3,7 +3,7 @@ leaves by this one request."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from penstock.coordinator.promise import failed
 from penstock.groups.messages import Client, ConsumerHeartbeat, ConsumerHeartbeatResult
@@ -12,9 +12,12 @@ from penstock.handlers.broker import Broker
 from penstock.handlers.promised import outcome, reply_when_done
 from penstock.handlers.reply import Outcome
 from penstock.handlers.request import Request
-from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
-from penstock.protocol.messages import encode_response, id_bytes, milliseconds, read_request
+from penstock.protocol.heartbeats import (
+    ConsumerAnswer,
+    encode_consumer_response,
+    read_consumer_heartbeat,
+)
 
 VERSIONS: Final = (0, 1)
 MEMBER_ID_REQUIRED_FROM: Final = 1
@@ -27,10 +30,10 @@ def handle(request: Request, broker: Broker) -> Outcome:
 
     def encode() -> bytes:
         try:
-            fields = _fields(outcome(promise))
+            answer = _answer(outcome(promise))
         except KafkaError as error:
-            fields = {"error_code": error.code, "error_message": error.message or None, **_NOTHING}
-        return encode_response(Api.CONSUMER_GROUP_HEARTBEAT, request.version, {"throttle_time": 0, **fields})
+            answer = ConsumerAnswer(error.code, error.message or None)
+        return encode_consumer_response(answer)
 
     return reply_when_done(broker, [promise], encode)
 
@@ -45,48 +48,20 @@ def _refusal(request: Request, broker: Broker, wanted: ConsumerHeartbeat) -> Kaf
 
 
 def _read(request: Request) -> ConsumerHeartbeat:
-    wanted = read_request(Api.CONSUMER_GROUP_HEARTBEAT, request.version, request.reader)
-    owned = None
-    if wanted.topic_partitions is not None:
-        owned = {id_bytes(topic.topic_id): frozenset(topic.partitions) for topic in wanted.topic_partitions}
-    names = wanted.subscribed_topic_names
+    wanted = read_consumer_heartbeat(request.reader, request.version)
     return ConsumerHeartbeat(
-        group_id=wanted.group_id,
-        member_id=wanted.member_id,
-        member_epoch=wanted.member_epoch,
-        instance_id=wanted.instance_id,
-        rack_id=wanted.rack_id,
-        rebalance_timeout_ms=milliseconds(wanted.rebalance_timeout),
-        topic_names=None if names is None else tuple(names),
-        topic_regex=getattr(wanted, "subscribed_topic_regex", None),
-        server_assignor=wanted.server_assignor,
-        owned=owned,
+        **wanted._asdict(),
         client=Client(request.client_id, f"/{request.host}"),
         requires_member_id=request.version >= MEMBER_ID_REQUIRED_FROM,
     )
 
 
-_NOTHING: Final[dict[str, Any]] = {
-    "member_id": None,
-    "member_epoch": 0,
-    "heartbeat_interval": 0,
-    "assignment": None,
-}
-
-
-def _fields(result: ConsumerHeartbeatResult) -> dict[str, Any]:
-    assignment = None
-    if result.assignment is not None:
-        assignment = {
-            "topic_partitions": [
-                {"topic_id": topic_id, "partitions": sorted(indexes)}
-                for topic_id, indexes in result.assignment.items()
-            ]
-        }
-    return {
-        "error_code": ErrorCode.NONE,
-        "member_id": result.member_id,
-        "member_epoch": result.member_epoch,
-        "heartbeat_interval": result.heartbeat_interval_ms,
-        "assignment": assignment,
-    }
+def _answer(result: ConsumerHeartbeatResult) -> ConsumerAnswer:
+    return ConsumerAnswer(
+        ErrorCode.NONE,
+        None,
+        result.member_id,
+        result.member_epoch,
+        result.heartbeat_interval_ms,
+        result.assignment,
+    )

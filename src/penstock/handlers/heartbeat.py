@@ -11,22 +11,16 @@ from penstock.handlers.broker import Broker
 from penstock.handlers.promised import outcome, reply_when_done
 from penstock.handlers.reply import Outcome
 from penstock.handlers.request import Request
-from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
-from penstock.protocol.messages import encode_response, read_request
+from penstock.protocol.heartbeats import encode_heartbeat_response, read_heartbeat
 
 VERSIONS: Final = (0, 4)
 
 
 def handle(request: Request, broker: Broker) -> Outcome:
-    wanted = read_request(Api.HEARTBEAT, request.version, request.reader)
+    wanted = read_heartbeat(request.reader, request.version)
     if request.may(broker, Operation.READ, ResourceType.GROUP, wanted.group_id):
-        beat = HeartbeatRequest(
-            wanted.group_id,
-            wanted.member_id,
-            getattr(wanted, "group_instance_id", None),
-            wanted.generation_id,
-        )
+        beat = HeartbeatRequest(wanted.group_id, wanted.member_id, wanted.instance_id, wanted.generation_id)
         promise = broker.groups.heartbeat(beat)
     else:
         promise = failed(KafkaError(ErrorCode.GROUP_AUTHORIZATION_FAILED))
@@ -36,6 +30,6 @@ def handle(request: Request, broker: Broker) -> Outcome:
             code = outcome(promise)
         except KafkaError as error:
             code = error.code
-        return encode_response(Api.HEARTBEAT, request.version, {"throttle_time": 0, "error_code": code})
+        return encode_heartbeat_response(request.version, code)
 
     return reply_when_done(broker, [promise], encode)
