@@ -465,6 +465,16 @@ class Log:
                 self._cut(offset)
             self._after_cut()
 
+    def start_anew(self, offset: int) -> None:
+        """Forget everything: the log is empty and begins at `offset`; what was before stands elsewhere."""
+        self._truncations += 1
+        with self.directory.guard():
+            discard_swaps(self._disk, self.path)
+            self._start_anew(offset)
+            self.log_start_offset = offset
+            self.epochs.truncate_to(0)
+            self._after_cut()
+
     def _cut(self, offset: int) -> None:
         while self._segments.active.base_offset >= offset:
             self._segments.pop_last().delete()
