@@ -135,6 +135,6 @@ class QuorumLog:
         self._start = start
         with self._log.lock:
             if anew or not self._reaches(start):
-                self._log.start_anew(start.offset)
+                self._log.truncate_to(start.offset, anew=True)
             else:
                 self._log.delete_records_before(start.offset)

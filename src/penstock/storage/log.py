@@ -452,27 +452,17 @@ class Log:
 
     # Cutting
 
-    def truncate_to(self, offset: int) -> None:
-        """Cut away every batch that ends at `offset` or later; nothing happens when the log ends before."""
-        if offset >= self.log_end_offset:
+    def truncate_to(self, offset: int, *, anew: bool = False) -> None:
+        """Cut away every batch that ends at `offset` or later; with `anew` all, and the log begins there."""
+        if offset >= self.log_end_offset and not anew:
             return
         self._truncations += 1
         with self.directory.guard():
             discard_swaps(self._disk, self.path)
-            if offset <= self._segments.first.base_offset:
+            if anew or offset <= self._segments.first.base_offset:
                 self._start_anew(offset)
             else:
                 self._cut(offset)
-            self._after_cut()
-
-    def start_anew(self, offset: int) -> None:
-        """Forget everything: the log is empty and begins at `offset`; what was before stands elsewhere."""
-        self._truncations += 1
-        with self.directory.guard():
-            discard_swaps(self._disk, self.path)
-            self._start_anew(offset)
-            self.log_start_offset = offset
-            self.epochs.truncate_to(0)
             self._after_cut()
 
     def _cut(self, offset: int) -> None:
@@ -483,9 +473,10 @@ class Log:
         active.truncate_to(offset)
 
     def _start_anew(self, offset: int) -> None:
-        doomed = list(self._segments)
-        for segment in doomed:
+        for segment in list(self._segments):
             segment.delete()
+        self.log_start_offset = offset
+        self.epochs.truncate_to(0)
         now_ms = self._clock.now_ms()
         self._segments = Segments(
             [Segment.create(self._place, offset, self.settings.index_interval_bytes, now_ms)]
