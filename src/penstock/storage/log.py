@@ -477,10 +477,8 @@ class Log:
             segment.delete()
         self.log_start_offset = offset
         self.epochs.truncate_to(0)
-        now_ms = self._clock.now_ms()
-        self._segments = Segments(
-            [Segment.create(self._place, offset, self.settings.index_interval_bytes, now_ms)]
-        )
+        interval, now_ms = self.settings.index_interval_bytes, self._clock.now_ms()
+        self._segments = Segments([Segment.create(self._place, offset, interval, now_ms)])
 
     def _after_cut(self) -> None:
         self._touched = True
