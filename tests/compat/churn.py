@@ -8,18 +8,23 @@ import signal
 import subprocess
 import threading
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 
-from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, Producer
-from confluent_kafka.admin import AdminClient
+from confluent_kafka import Producer
 
+from penstock.groups.embedded import decode_assignment
+from penstock.protocol.apis import Api
 from penstock.testing.process import BrokerProcess
+from penstock.wire.connection import Address, Connection
+from penstock.wire.deadline import Deadline
+from penstock.wire.errors import WireError
 
 TOPIC = "churn"
 PARTITIONS = 6
 DEADLINE_SECONDS = 60.0
 LONG_SECONDS = 600.0
+ANSWER_SECONDS = 10.0
 
 SETTINGS = {
     "group.initial.rebalance.delay.ms": "300",
@@ -99,59 +104,77 @@ class Load(threading.Thread):
 
 
 class Observer(threading.Thread):
-    """Looks at every group again and again: who has what, and what is committed."""
+    """Looks at every group again and again: who has what, and what is committed.
+
+    It asks over its own connection: librdkafka's admin client aborts the process now and then when the broker
+    is killed under a request.
+    """
 
     def __init__(self, servers: str, groups: Sequence[str]) -> None:
         super().__init__(daemon=True)
-        self._servers = servers
+        self._address = Address.parse(servers)
         self._groups = list(groups)
-        self._admin = self._connected()
-        self._former: list[AdminClient] = []
         self._stopped = threading.Event()
         self.problems: list[str] = []
         self.looks = 0
+        self.with_owners: set[str] = set()
         self.committed: defaultdict[tuple[str, int], int] = defaultdict(int)
 
     def run(self) -> None:
-        while not self._stopped.wait(0.1):
+        while not self._stopped.is_set():
             try:
-                self._look_at_owners()
-                for group in self._groups:
-                    self._look_at_commits(group)
-                self.looks += 1
-            except (KafkaException, TimeoutError):
-                # The broker is away, and the old client may never answer a request that was under way, nor
-                # may it be destroyed meanwhile.
-                self._former.append(self._admin)
-                self._admin = self._connected()
-
-    def _connected(self) -> AdminClient:
-        return AdminClient(
-            {"bootstrap.servers": self._servers, "reconnect.backoff.max.ms": 500, "log_level": 0}
-        )
+                connection = Connection(self._address, Deadline(ANSWER_SECONDS))
+                while not self._stopped.wait(0.1):
+                    self._look_at_owners(connection)
+                    self._look_at_commits(connection)
+                    self.looks += 1
+            except WireError:
+                self._stopped.wait(0.1)  # the broker is away
 
     def stop(self) -> None:
         self._stopped.set()
         self.join(DEADLINE_SECONDS)
 
-    def _look_at_owners(self) -> None:
-        for group, future in self._admin.describe_consumer_groups(self._groups, request_timeout=3).items():
-            owners: dict[int, str] = {}
-            for member in future.result(5).members:
-                parts = member.assignment.topic_partitions if member.assignment else []
-                for part in parts:
-                    if part.partition in owners:
-                        self.problems.append(f"{group}: {part.partition} has two owners")
-                    owners[part.partition] = member.member_id
+    def _look_at_owners(self, connection: Connection) -> None:
+        for group, owned in itertools.chain(self._consumers(connection), self._classic(connection)):
+            owners = Counter(itertools.chain.from_iterable(owned))
+            if owners:
+                self.with_owners.add(group)
+            for partition, count in owners.items():
+                if count > 1:
+                    self.problems.append(f"{group}: {partition} has {count} owners")
 
-    def _look_at_commits(self, group: str) -> None:
-        wanted = [ConsumerGroupTopicPartitions(group)]
-        for future in self._admin.list_consumer_group_offsets(wanted, request_timeout=3).values():
-            for part in future.result(5).topic_partitions:
-                place = (group, part.partition)
-                if part.offset < self.committed[place]:
-                    self.problems.append(f"{place}: {part.offset} after {self.committed[place]}")
-                self.committed[place] = max(self.committed[place], part.offset)
+    def _consumers(self, connection: Connection) -> Iterator[tuple[str, list[list[int]]]]:
+        """The partitions of each member, of groups of the consumer protocol."""
+        fields = {"group_ids": self._groups, "include_authorized_operations": False}
+        answer = connection.call(
+            Api.CONSUMER_GROUP_DESCRIBE, fields, Deadline(ANSWER_SECONDS), oldest=0, newest=1
+        )
+        for group in answer.groups:
+            if not int(group.error_code):
+                parts = [member.assignment.topic_partitions for member in group.members]
+                yield group.group_id, [[at for topic in each for at in topic.partitions] for each in parts]
+
+    def _classic(self, connection: Connection) -> Iterator[tuple[str, list[list[int]]]]:
+        fields = {"groups": self._groups, "include_authorized_operations": False}
+        answer = connection.call(Api.DESCRIBE_GROUPS, fields, Deadline(ANSWER_SECONDS), oldest=5, newest=5)
+        for group in answer.groups:
+            given = [decode_assignment(member.member_assignment) for member in group.members]
+            yield group.group_id, [list(partitions.get(TOPIC, ())) for partitions in given]
+
+    def _look_at_commits(self, connection: Connection) -> None:
+        wanted = [{"group_id": group, "topics": None, "member_id": None} for group in self._groups]
+        fields = {"groups": wanted, "require_stable": False}
+        answer = connection.call(Api.OFFSET_FETCH, fields, Deadline(ANSWER_SECONDS), oldest=8, newest=9)
+        for group in answer.groups:
+            for topic in group.topics:
+                for part in topic.partitions:
+                    self._look_at_commit((group.group_id, part.partition_index), part.committed_offset)
+
+    def _look_at_commit(self, place: tuple[str, int], offset: int) -> None:
+        if offset < self.committed[place]:
+            self.problems.append(f"{place}: {offset} after {self.committed[place]}")
+        self.committed[place] = max(self.committed[place], offset)
 
 
 class Crowd:
@@ -251,5 +274,6 @@ def stand_the_churn(broker: BrokerProcess, groups: Sequence[str], command: Comma
         crowd.end()
     assert observer.problems == []
     assert observer.looks > 10
+    assert observer.with_owners == set(groups)
     for group in groups:
         assert [record for record in crowd.records(group) if load.sent[record[:2]] != record[2]] == []
