@@ -1,0 +1,80 @@
+"""Transactions of the Java client, and Kafka's own tools for them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Producer
+
+from penstock.testing import Broker
+from tests.compat.test_groups_java import available, java, make_topic
+from tests.peers.apache_kafka import jars, tool_jars
+
+TRANSACTIONS = "org.apache.kafka.tools.TransactionsCommand"
+
+
+@pytest.fixture
+def broker(tmp_path: Path) -> Iterator[Broker]:
+    settings = {
+        "offsets.topic.num.partitions": "1",
+        "transaction.state.log.num.partitions": "1",
+        "group.initial.rebalance.delay.ms": "0",
+    }
+    with Broker(data=str(tmp_path / "data"), settings=settings) as running:
+        yield running
+
+
+def test_the_java_client_copies_is_fenced_and_times_out(broker: Broker) -> None:
+    libs = available(jars)
+    for name in ("java-in", "java-out", "java-fenced", "java-timed"):
+        make_topic(broker.bootstrap_servers, name, 2)
+    source = Path(__file__).with_name("TransactionCheck.java")
+    said = java(libs, str(source), broker.bootstrap_servers)
+    assert said.split("\n")[:3] == ["copied ok", "fenced ok", "timed-out ok"]
+
+
+def test_kafkas_tool_lists_describes_and_aborts_transactions(broker: Broker) -> None:
+    libs, servers = available(tool_jars), broker.bootstrap_servers
+    make_topic(servers, "t", 2)
+    producer = Producer({"bootstrap.servers": servers, "transactional.id": "tx"})
+    producer.init_transactions(10)
+    producer.begin_transaction()
+    producer.produce("t", "open", partition=1)
+    producer.flush(10)
+    at = ("--bootstrap-server", servers)
+    rows = _table(java(libs, TRANSACTIONS, *at, "list"))
+    assert [(row[0], row[3]) for row in rows] == [("tx", "Ongoing")]
+    (row,) = _table(java(libs, TRANSACTIONS, *at, "describe", "--transactional-id", "tx"))
+    assert (row[1], row[4], row[5], row[-1]) == ("tx", "Ongoing", "60000", "t-1")
+    (open_one,) = _table(
+        java(libs, TRANSACTIONS, *at, "describe-producers", "--topic", "t", "--partition", "1")
+    )
+    assert open_one[-1] == "0"  # where its transaction begins
+    java(libs, TRANSACTIONS, *at, "abort", "--topic", "t", "--partition", "1", "--start-offset", "0")
+    (ended,) = _table(java(libs, TRANSACTIONS, *at, "describe-producers", "--topic", "t", "--partition", "1"))
+    assert ended[-1] == "None"
+
+
+def test_kafkas_dump_tool_reads_our_transaction_log(broker: Broker, tmp_path: Path) -> None:
+    libs, servers = available(jars), broker.bootstrap_servers
+    make_topic(servers, "t", 2)
+    producer = Producer({"bootstrap.servers": servers, "transactional.id": "tx"})
+    producer.init_transactions(10)
+    producer.begin_transaction()
+    producer.produce("t", "x", partition=1)
+    producer.commit_transaction(10)
+    broker.stop()
+    log = tmp_path / "data" / "__transaction_state-0" / "00000000000000000000.log"
+    said = java(libs, "kafka.tools.DumpLogSegments", "--transaction-log-decoder", "--files", str(log))
+    values = [json.loads(found) for found in re.findall(r"payload: (\{.*\})", said)]
+    assert [value["data"]["transactionStatus"] for value in values] == [0, 1, 2, 4]
+    assert values[2]["data"]["transactionPartitions"] == [{"topic": "t", "partitionIds": [1]}]
+
+
+def _table(said: str) -> list[list[str]]:
+    """The rows of a printed table without its heading."""
+    return [line.split() for line in said.splitlines() if line.strip()][1:]
