@@ -213,6 +213,18 @@ def test_records_without_keys_go(topic: Compacted) -> None:
     assert topic.found() == [(1, b"a", b"")]
 
 
+def test_the_batch_before_the_end_stays_as_a_header(topic: Compacted) -> None:
+    """A follower that reads to there must learn where the log goes on."""
+    topic.log.reconfigure(settings(**{**topic.changes, "cleanup_policy": frozenset({"delete"})}))
+    topic.put((b"a", b"1"))
+    topic.put((None, b"2"), (None, b"3"))
+    topic.log.reconfigure(settings(**topic.changes))
+    topic.seal()
+    assert topic.clean()
+    assert topic.found() == [(0, b"a", b"1")]
+    assert [(header.records_count, header.next_offset) for header in headers(topic.log)] == [(1, 1), (0, 3)]
+
+
 def test_small_segments_become_one_and_none_exceeds_segment_bytes(topic: Compacted) -> None:
     for number in range(60):
         topic.put((b"%d" % (number % 10), bytes(100)))
