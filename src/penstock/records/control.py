@@ -11,8 +11,17 @@ from __future__ import annotations
 from struct import Struct
 from typing import NamedTuple
 
-from penstock.records.batch import HEADER_SIZE, NO_SEQUENCE, Bytes, CorruptBatch, read_header
+from penstock.records.batch import (
+    DELETE_HORIZON_FLAG,
+    HEADER_SIZE,
+    NO_SEQUENCE,
+    Bytes,
+    CorruptBatch,
+    build,
+    read_header,
+)
 from penstock.records.record import Record, decode_batch, encode_batch
+from penstock.records.varint import write_varlong
 
 MARKER_BYTES = HEADER_SIZE + 17
 """The size of a marker: its header, and one record of key and value with nothing else in it."""
@@ -45,6 +54,23 @@ def encode_marker(
         transactional=True,
         control=True,
     )
+
+
+def with_delete_horizon(buffer: Bytes, horizon_ms: int) -> bytes:
+    """The marker with the time from which on the cleaner may drop it; its record keeps its own time."""
+    header = read_header(buffer)
+    (record,) = decode_batch(buffer)
+    body = bytearray(1)  # attributes: none are defined
+    write_varlong(body, record.timestamp_ms - horizon_ms)
+    write_varlong(body, 0)
+    for field in (record.key or b"", record.value or b""):
+        write_varlong(body, len(field))
+        body += field
+    write_varlong(body, 0)  # headers
+    payload = bytearray()
+    write_varlong(payload, len(body))
+    attributes = header.attributes | DELETE_HORIZON_FLAG
+    return build(header._replace(attributes=attributes, base_timestamp=horizon_ms), payload + body)
 
 
 def read_marker(buffer: Bytes, position: int = 0) -> EndMarker | None:

@@ -60,8 +60,9 @@ def worth_it(cleanable: Cleanable, log: Log) -> bool:
 
 
 def _first_untouchable(log: Log, segments: list[Segment], first_dirty: int, now_ms: int) -> int:
-    """The base of the first segment that is active, uncommitted, not durable, or too young."""
-    limit = min(log.high_watermark, log.recovery_point)
+    """The base of the first segment that is active, not durable, too young, or has records that are not
+    committed or belong to an open transaction."""
+    limit = min(log.last_stable_offset, log.recovery_point)
     lag_ms = log.settings.min_compaction_lag_ms
     for segment, following in with_ends(segments, log.active_base_offset):
         if following > limit:

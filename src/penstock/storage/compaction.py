@@ -12,8 +12,10 @@ from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 from penstock.records.batch import HEADER_SIZE, MAGIC, BatchHeader, CorruptBatch, check_crc, read_header
+from penstock.records.control import read_marker
 from penstock.records.keys import OffsetMap
 from penstock.storage.cleanable import Cleanable
+from penstock.storage.cleaned_transactions import CleanedTransactions
 from penstock.storage.disk import File
 from penstock.storage.errors import Corruption
 from penstock.storage.index import MAX_RELATIVE_OFFSET
@@ -71,11 +73,14 @@ class Compaction:
         keys, cleaned_to = self._gather_keys(segments)
         with self._log.lock:
             settings = self._log.settings
-            producers = {
-                producer.producer_id: producer.last_offset for producer in self._log.producers.active()
-            }
+            producers = {producer.producer_id: producer for producer in self._log.producers.active()}
         now = Round(
-            cleaned_to - 1, self._cleanable.end, self._now_ms, settings.delete_retention_ms, producers
+            cleaned_to - 1,
+            self._cleanable.end,
+            self._now_ms,
+            settings.delete_retention_ms,
+            producers,
+            self._transactions(0),
         )
         before = after = 0
         reached = [segment for segment in segments if segment.base_offset < cleaned_to]
@@ -90,11 +95,12 @@ class Compaction:
         """The last offset of each key from the first dirty offset on, and where the map ends."""
         start = cleaned_to = self._cleanable.first_dirty
         keys = self._map(self._cleanable.end - start)
+        transactions = self._transactions(start)
         for segment, upto in with_ends(segments, self._cleanable.end):
             if upto <= start:
                 continue
             for header, batch in self._batches(segment, start):
-                if header.is_control:
+                if self._is_without_keys(header, batch, segment, transactions):
                     cleaned_to = header.next_offset
                     continue
                 records = unpack_in(segment, batch, header)
@@ -107,6 +113,22 @@ class Compaction:
                 cleaned_to = header.next_offset
             cleaned_to = max(cleaned_to, upto)
         return keys, cleaned_to
+
+    def _transactions(self, start: int) -> CleanedTransactions:
+        with self._log.lock:
+            return CleanedTransactions(self._log.aborted_between(start, self._cleanable.end))
+
+    def _is_without_keys(
+        self, header: BatchHeader, batch: memoryview, segment: Segment, transactions: CleanedTransactions
+    ) -> bool:
+        """Whether a batch has no key that counts: a marker, or data of an aborted transaction."""
+        if not header.is_control:
+            return transactions.is_aborted(header)
+        try:
+            transactions.is_over(header, read_marker(batch))
+        except CorruptBatch as error:
+            raise Corruption(segment.path, 0, f"batch {header.base_offset}: {error}") from error
+        return True
 
     def _map(self, most_records: int) -> OffsetMap:
         slots = max(2, min(self._resources.slots, int(most_records * _ROOM) + 2))
@@ -155,6 +177,7 @@ class Compaction:
             log.place, first.base_offset, log.settings.index_interval_bytes, last.created_ms, CLEANED
         )
         try:
+            now.transactions.index = cleaned.aborted
             self._fill(cleaned, group, keys, now)
             cleaned.write_indexes()
             cleaned.seal()

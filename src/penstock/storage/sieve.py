@@ -20,8 +20,11 @@ from penstock.records.batch import (
     build,
 )
 from penstock.records.codecs import CodecError, compress, decompress
+from penstock.records.control import read_marker, with_delete_horizon
 from penstock.records.keys import OffsetMap
 from penstock.records.record import MAX_DECODED_BYTES
+from penstock.storage.cleaned_transactions import CleanedTransactions
+from penstock.storage.producers import NO_OFFSET, ActiveProducer
 
 _INT64_MAX = 2**63 - 1
 
@@ -35,15 +38,14 @@ class Round(NamedTuple):
     """Where the round ends. The batch before it stays, if only as a header: it says where the log goes on."""
     now_ms: int
     delete_retention_ms: int
-    last_offsets: Mapping[int, int]
-    """The last offset of each active producer: its batch holds the producer's last sequence."""
+    producers: Mapping[int, ActiveProducer]
+    """By id. The last batch of one holds its last sequence, or its last marker its epoch: they stay, if only
+    as headers."""
+    transactions: CleanedTransactions
 
 
 def unpack(batch: memoryview, header: BatchHeader) -> bytes | bytearray | memoryview:
     """The records of a batch, decompressed; `CorruptBatch` when they cannot be."""
-    if header.is_transactional and not header.is_control:
-        # A map with keys of an aborted transaction would drop the values that it leaves in force.
-        raise CorruptBatch("transactional records: whether they were committed is not known here")
     try:
         return decompress(header.codec, batch[HEADER_SIZE:], MAX_DECODED_BYTES)
     except CodecError as error:
@@ -53,7 +55,9 @@ def unpack(batch: memoryview, header: BatchHeader) -> bytes | bytearray | memory
 def leave(batch: memoryview, header: BatchHeader, keys: OffsetMap, now: Round) -> bytes | memoryview | None:
     """What stays of this batch; None when nothing does."""
     if header.is_control:
-        return batch  # each marker may still be needed, as long as nobody tells which transactions are over
+        return _leave_marker(batch, header, now)
+    if now.transactions.is_aborted(header):
+        return _leave_empty(header, now)
     horizon = header.delete_horizon_ms
     sifted = keys.sift(
         unpack(batch, header),
@@ -65,7 +69,7 @@ def leave(batch: memoryview, header: BatchHeader, keys: OffsetMap, now: Round) -
         horizon=_horizon(now) if horizon is None else None,
     )
     if not sifted.kept:
-        return _emptied(header) if _stays_empty(header, now) else None
+        return _leave_empty(header, now)
     if sifted.payload is None:
         return batch
     changed = header._replace(records_count=sifted.kept)
@@ -77,6 +81,19 @@ def leave(batch: memoryview, header: BatchHeader, keys: OffsetMap, now: Round) -
     return build(changed, compress(header.codec, sifted.payload))
 
 
+def _leave_marker(batch: memoryview, header: BatchHeader, now: Round) -> bytes | memoryview | None:
+    """A marker whose transaction is gone is dated at the first visit, and goes when that time has come."""
+    marker = read_marker(batch)
+    if not now.transactions.is_over(header, marker):
+        return batch
+    horizon = header.delete_horizon_ms
+    if marker is not None and horizon is None:
+        return with_delete_horizon(batch, _horizon(now))
+    if marker is not None and horizon is not None and now.now_ms < horizon:
+        return batch
+    return _leave_empty(header, now)
+
+
 def _horizon(now: Round) -> int:
     """When tombstones that are seen in this round for the first time may go."""
     return min(_INT64_MAX, now.now_ms + now.delete_retention_ms)
@@ -85,9 +102,16 @@ def _horizon(now: Round) -> int:
 def _stays_empty(header: BatchHeader, now: Round) -> bool:
     if header.next_offset == now.end:
         return True
-    return header.producer_id >= 0 and now.last_offsets.get(header.producer_id) == header.last_offset
+    producer = now.producers.get(header.producer_id)
+    if producer is None:
+        return False
+    if producer.last_offset != NO_OFFSET:
+        return producer.last_offset == header.last_offset
+    return header.is_control and producer.producer_epoch == header.producer_epoch
 
 
-def _emptied(header: BatchHeader) -> bytes:
+def _leave_empty(header: BatchHeader, now: Round) -> bytes | None:
+    if not _stays_empty(header, now):
+        return None
     attributes = header.attributes & ~(CODEC_MASK | DELETE_HORIZON_FLAG)
     return build(header._replace(attributes=attributes, base_timestamp=NO_TIMESTAMP, records_count=0), b"")
