@@ -181,26 +181,6 @@ class TestProducers:
         assert [header.base_offset for header in headers(topic.log)] == [1, 2]
 
 
-def test_control_batches_stay(topic: Compacted) -> None:
-    marker = encode_batch(
-        [Record(b"\x00\x00\x00\x01", b"\x00\x00\x00\x00\x00\x00")],
-        producer_id=9,
-        producer_epoch=0,
-        control=True,
-        transactional=True,
-    )
-    topic.put((b"a", b"1"))
-    for _ in range(2):
-        topic.log.append_marker(
-            memoryview(bytearray(marker)), leader_epoch=0, coordinator_epoch=0, transaction_version=0
-        )
-    topic.put((b"a", b"2"))
-    topic.seal()
-    assert topic.clean()
-    assert [header.base_offset for header in headers(topic.log)] == [1, 2, 3]
-    assert topic.cleaner.uncleanable() == {}
-
-
 def test_records_without_keys_go(topic: Compacted) -> None:
     topic.log.reconfigure(settings(segment_bytes=1000))
     batch = encode_batch(

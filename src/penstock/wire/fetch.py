@@ -8,7 +8,6 @@ batch may hold records outside the range: the caller keeps those that it wants.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
@@ -17,7 +16,7 @@ from penstock.protocol.errors import ErrorCode
 from penstock.protocol.fetch import READ_COMMITTED, READ_UNCOMMITTED, AbortedTransaction
 from penstock.protocol.primitives import MalformedMessage
 from penstock.records.batch import MAGIC, BatchHeader, CorruptBatch, check_crc, iter_headers
-from penstock.records.record import decode_batch
+from penstock.records.control import read_marker
 from penstock.wire import fetch_messages
 from penstock.wire.cluster import REQUEST_SECONDS, Cluster, Leader, TopicPartition
 from penstock.wire.connection import Connection
@@ -36,7 +35,6 @@ MAX_WAIT_MS: Final = 500
 IDLE_SECONDS: Final = 60.0
 # How long a topic may be unknown to the cluster before it counts as deleted.
 VANISHED_SECONDS: Final = 3.0
-_ABORT_MARKER: Final = 0
 
 
 class Batch(NamedTuple):
@@ -212,6 +210,6 @@ class _Aborted:
 
     def end_transaction(self, header: BatchHeader, data: memoryview) -> None:
         """An abort marker ends its producer's transaction; what that producer sends next counts again."""
-        key = decode_batch(data)[0].key
-        if key is not None and len(key) >= 4 and struct.unpack_from(">h", key, 2)[0] == _ABORT_MARKER:
+        marker = read_marker(data)
+        if marker is not None and not marker.commit:
             self._producers.discard(header.producer_id)
