@@ -28,6 +28,7 @@ COMMANDS: Final = {
     "consume": ("penstock.cli.consume:consume", "Print the records of a topic."),
     "produce": ("penstock.cli.produce:produce", "Write lines of standard input to a topic."),
     "rest": ("penstock.cli.rest:rest", "Run the REST Proxy."),
+    "registry": ("penstock.cli.registry:registry", "Run the Schema Registry."),
     "topic": ("penstock.cli.topic:topic", "List, create, describe, delete and grow topics."),
     "up": ("penstock.cli.up:up", "Run the whole platform: broker, console and your scripts."),
     "version": ("penstock.cli.version:version", "Print the version."),

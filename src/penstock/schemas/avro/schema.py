@@ -32,6 +32,11 @@ class AvroSchema:
     def normalised(self) -> str:
         return write_json(writing.normalised(self.root, set(self.referenced)))
 
+    @property
+    def resolved(self) -> str:
+        """The canonical text with the types of references written out."""
+        return write_json(writing.canonical(self.root, set()))
+
     def differences(self, writer: ParsedSchema) -> list[Difference]:
         assert isinstance(writer, AvroSchema)
         return compatibility.compare(self.root, writer.root)

@@ -1,0 +1,124 @@
+"""Requests that only ask: versions, schemas by id, what uses them; from the state, without a change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from penstock.registry import errors
+from penstock.registry.records import SchemaValue
+from penstock.registry.requests import SchemaAnswer
+from penstock.registry.state import State, content_of
+from penstock.registry.subjects import DEFAULT, WILDCARD, Subject, parse_subject
+from penstock.schemas.schema import AVRO
+
+
+def schema_answer(
+    _state: State,
+    value: SchemaValue,
+    *,
+    text: str | None = None,
+    registered: bool = False,
+    bare: bool = False,
+) -> SchemaAnswer:
+    """A schema as it is answered: AVRO and empty references are left out, as clients expect.
+
+    `registered` is the answer to a registration, which names no subject; `bare` the one to an id.
+    """
+    return SchemaAnswer(
+        subject=None if registered or bare else value.subject,
+        version=None if bare else value.version,
+        id=None if bare else value.id,
+        guid=content_of(value).guid,
+        schema_type=value.schema_type if value.schema_type != AVRO else None,
+        references=value.references,
+        metadata=value.metadata,
+        rule_set=value.rule_set,
+        schema=value.schema if text is None else text,
+        deleted=True if value.deleted and not bare else None,
+    )
+
+
+def find_version(state: State, subject: Subject, version: str, *, deleted: bool) -> SchemaValue:
+    """A version by its number, `latest` or -1."""
+    number = parse_version(version)
+    versions = state.versions(subject, deleted=deleted)
+    if not versions:
+        raise errors.subject_not_found(str(subject))
+    if number is None:
+        return versions[-1]
+    found = next((each for each in versions if each.version == number), None)
+    if found is None:
+        raise errors.version_not_found(number)
+    return found
+
+
+def parse_version(text: str) -> int | None:
+    """None for the latest."""
+    if text in ("latest", "-1"):
+        return None
+    if not (text.isascii() and text.isdecimal() and len(text) <= 10 and 1 <= int(text) < 2**31):
+        raise errors.invalid_version(text)
+    return int(text)
+
+
+def find_id(state: State, schema_id: str, subject: str) -> SchemaValue:
+    """A schema by its id, in the context of the subject that is given, or in the default one."""
+    context = parse_subject(subject).context if subject else DEFAULT
+    number = int(schema_id) if schema_id.isascii() and schema_id.isdecimal() and len(schema_id) < 11 else -1
+    found = state.context(context).ids.get(number)
+    if found is None:
+        raise errors.schema_not_found(schema_id[:40])
+    return found
+
+
+def users_of(state: State, value: SchemaValue, *, deleted: bool) -> list[tuple[str, int]]:
+    """Subjects and versions that have the same id."""
+    subject = parse_subject(value.subject)
+    context = state.context(subject.context)
+    found = []
+    for name, version in sorted(context.holders.get(value.id, ())):
+        if deleted or not context.subjects[name][version].deleted:
+            found.append((str(Subject(subject.context, name)), version))
+    return found
+
+
+def list_subjects(state: State, prefix: str, *, deleted: bool, deleted_only: bool) -> list[str]:
+    found = []
+    for context, each in state.contexts.items():
+        for name, versions in each.subjects.items():
+            full = Subject(context, name)
+            live = any(not value.deleted for value in versions.values())
+            if (not live if deleted_only else (live or deleted)) and _has_prefix(full, prefix):
+                found.append(str(full))
+    return sorted(found)
+
+
+def list_schemas(state: State, prefix: str, *, deleted: bool, latest_only: bool) -> Iterable[SchemaValue]:
+    for subject in list_subjects(state, prefix or WILDCARD, deleted=deleted, deleted_only=False):
+        versions = state.versions(parse_subject(subject), deleted=deleted)
+        yield from versions[-1:] if latest_only else versions
+
+
+def referenced_by(state: State, subject: Subject, version: int, *, deleted: bool) -> list[int]:
+    """Ids of the schemas that refer to a version."""
+    found = set()
+    for name, number in state.referrers.get((str(subject), version), ()):
+        referrer = parse_subject(name)
+        value = state.context(referrer.context).subjects.get(referrer.name, {}).get(number)
+        if value is not None and (deleted or not value.deleted):
+            found.add(value.id)
+    return sorted(found)
+
+
+def page(found: list[Any], offset: int, limit: int) -> list[Any]:
+    """A part of a list; a limit below zero is none."""
+    start = max(0, offset)
+    return found[start:] if limit < 0 else found[start : start + limit]
+
+
+def _has_prefix(subject: Subject, prefix: str) -> bool:
+    if prefix.startswith(WILDCARD):
+        return subject.name.startswith(prefix.removeprefix(WILDCARD))
+    wanted = parse_subject(prefix)
+    return subject.context == wanted.context and subject.name.startswith(wanted.name)

@@ -1,0 +1,119 @@
+"""Schemas of requests and records with their references, parsed. What was parsed lately is remembered."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Final
+
+import msgspec
+
+from penstock.registry.errors import invalid_schema, too_large
+from penstock.registry.records import ReferenceValue, SchemaValue
+from penstock.registry.requests import SchemaRequest
+from penstock.registry.state import Content, State
+from penstock.registry.subjects import DEFAULT, Subject, parse_subject
+from penstock.schemas.errors import InvalidSchema
+from penstock.schemas.formats import TEXT_BYTES_MAX, TYPES, parse
+from penstock.schemas.schema import AVRO, ParsedSchema
+
+REFERENCES_MAX: Final = 1_000
+"""Schemas that one schema may refer to, and those in turn."""
+REFERENCES_BYTES_MAX: Final = 4_000_000
+REMEMBERED: Final = 512
+
+
+def parse_request(state: State, subject: Subject, request: SchemaRequest, *, normalise: bool) -> Content:
+    """The canonical content of a schema in a request, or 42201."""
+    text = request.schema
+    if not text or not text.strip():
+        raise invalid_schema("the schema is empty.")
+    if len(text.encode(errors="replace")) > TEXT_BYTES_MAX:
+        raise too_large(len(text), TEXT_BYTES_MAX)
+    schema_type = request.schema_type or AVRO
+    if schema_type not in TYPES:
+        raise invalid_schema(f"schema type {schema_type[:80]!r} is none of {', '.join(TYPES)}.")
+    references = _latest_resolved(state, subject, request.references or [])
+    if normalise:
+        references = tuple(sorted(set(references), key=lambda each: (each.name, each.subject, each.version)))
+    parsed = _parse(schema_type, text, _texts(state, subject, references), strict=True)
+    told = [
+        msgspec.json.encode(each, order="sorted") if each else b""
+        for each in (request.metadata, request.rule_set)
+    ]
+    canonical = parsed.normalised if normalise else parsed.canonical
+    return Content(schema_type, canonical, references, *told)
+
+
+def parse_content(state: State, subject: Subject, content: Content | SchemaValue) -> ParsedSchema:
+    """A schema that was taken already."""
+    texts = _texts(state, subject, content.references)
+    return _parse(content.schema_type, content.schema, texts, strict=False)
+
+
+def _parse(schema_type: str, text: str, texts: dict[str, str], *, strict: bool) -> ParsedSchema:
+    try:
+        return _remembered(schema_type, text, tuple(texts.items()), strict)
+    except InvalidSchema as error:
+        raise invalid_schema(str(error)) from error
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _remembered(
+    schema_type: str, text: str, texts: tuple[tuple[str, str], ...], strict: bool
+) -> ParsedSchema:
+    return parse(schema_type, text, dict(texts), strict=strict)
+
+
+def _latest_resolved(
+    state: State, subject: Subject, references: list[ReferenceValue]
+) -> tuple[ReferenceValue, ...]:
+    """The references with numbers for versions: -1 is the latest."""
+    found = []
+    for each in references:
+        version = each.version
+        if version == -1:
+            versions = state.versions(_target(subject, each))
+            version = versions[-1].version if versions else -1
+        found.append(ReferenceValue(each.name, each.subject, version))
+    return tuple(found)
+
+
+def _texts(state: State, subject: Subject, references: tuple[ReferenceValue, ...]) -> dict[str, str]:
+    """The texts of all schemas that are referred to, directly or not, each after those that it needs."""
+    found: dict[str, str] = {}
+    seen: set[str] = set()
+    left = [REFERENCES_MAX, REFERENCES_BYTES_MAX]
+
+    def gather(around: Subject, wanted: tuple[ReferenceValue, ...]) -> None:
+        for reference in wanted:
+            if reference.name in seen:
+                continue
+            seen.add(reference.name)
+            target = _target(around, reference)
+            value = next(
+                (v for v in state.versions(target, deleted=True) if v.version == reference.version), None
+            )
+            if value is None:
+                raise invalid_schema(
+                    f'No schema reference found for subject "{target}" and version {reference.version}.'
+                )
+            left[0] -= 1
+            left[1] -= len(value.schema)
+            if min(left) < 0:
+                raise invalid_schema(
+                    f"it refers to more than {REFERENCES_MAX} schemas or {REFERENCES_BYTES_MAX} bytes."
+                )
+            gather(target, value.references)
+            found[reference.name] = value.schema
+
+    try:
+        gather(subject, references)
+    except RecursionError as error:
+        raise invalid_schema("its references lead to references without end.") from error
+    return found
+
+
+def _target(around: Subject, reference: ReferenceValue) -> Subject:
+    """A reference without a context means the context of the schema that it stands in."""
+    target = parse_subject(reference.subject)
+    return target if target.context != DEFAULT else Subject(around.context, target.name)

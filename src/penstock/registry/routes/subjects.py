@@ -1,0 +1,142 @@
+"""Subjects and their versions: list, register, look up, read, delete."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.registry import decisions, errors
+from penstock.registry.lookups import find_version, list_subjects, page, referenced_by, schema_answer
+from penstock.registry.parsing import parse_request
+from penstock.registry.requests import SchemaAnswer, SchemaRequest
+from penstock.registry.routes import problems
+from penstock.registry.routes.texts import formatted, raw_schema
+from penstock.registry.service import Registry
+from penstock.registry.state import State, content_of
+from penstock.registry.subjects import WILDCARD, parse_named, parse_subject
+from penstock.web import Call, Query, Route
+from penstock.web.routes import Response
+
+DELETED = Query("deleted", bool, False, "Deleted ones too.")
+DELETED_ONLY = Query("deletedOnly", bool, False, "Deleted ones only.")
+NORMALIZE = Query("normalize", bool, False, "Bring the schema into its normal form first.")
+FORMAT = Query("format", str, "", "`resolved` for Avro, `serialized` for Protobuf.")
+OFFSET = Query("offset", int, 0, "How many to pass over.")
+LIMIT = Query("limit", int, -1, "How many at most; below zero, all.")
+PERMANENT = Query("permanent", bool, False, "For good; it must have been deleted before.")
+OF_VERSION = (problems.SUBJECT, problems.VERSION, problems.INVALID_VERSION)
+
+
+def routes(registry: Registry) -> tuple[Route, ...]:
+    api = _Subjects(registry)
+    one, version = "/subjects/{subject}", "/subjects/{subject}/versions/{version}"
+    refused = (problems.INVALID_SCHEMA, problems.INVALID_SUBJECT)
+    writing = (*refused, problems.NOT_PERMITTED, problems.INCOMPATIBLE)
+    prefix = Query("subjectPrefix", str, WILDCARD, "What the names begin with.")
+    return (
+        Route("GET", "/subjects", api.list, "The subjects.", returns=list[str],
+              query=(prefix, DELETED, DELETED_ONLY, OFFSET, LIMIT)),
+        Route("POST", one, api.look_up, "Whether a schema is registered under a subject, and as what.",
+              body=SchemaRequest, returns=SchemaAnswer, query=(NORMALIZE, FORMAT, DELETED),
+              problems=(problems.SUBJECT, problems.SCHEMA, *refused)),
+        Route("DELETE", one, api.delete_subject, "Deletes a subject with its versions.", returns=list[int],
+              query=(PERMANENT,),
+              problems=(problems.SUBJECT, problems.NOT_PERMITTED, problems.REFERENCED)),
+        Route("GET", f"{one}/versions", api.versions, "The versions of a subject.", returns=list[int],
+              query=(DELETED, DELETED_ONLY, OFFSET, LIMIT), problems=(problems.SUBJECT,)),
+        Route("POST", f"{one}/versions", api.register, "Registers a schema.",
+              body=SchemaRequest, returns=SchemaAnswer, query=(NORMALIZE, FORMAT), problems=writing),
+        Route("GET", version, api.version, "A version of a subject.", returns=SchemaAnswer,
+              query=(DELETED, FORMAT), problems=OF_VERSION),
+        Route("DELETE", version, api.delete_version, "Deletes a version.", returns=int, query=(PERMANENT,),
+              problems=(*OF_VERSION, problems.NOT_PERMITTED, problems.REFERENCED)),
+        Route("GET", f"{version}/schema", api.text, "The schema alone.", query=(DELETED, FORMAT),
+              problems=OF_VERSION),
+        Route("GET", f"{version}/referencedby", api.referenced_by, "Ids of schemas that refer to it.",
+              returns=list[int], query=(DELETED, OFFSET, LIMIT), problems=OF_VERSION),
+    )  # fmt: skip
+
+
+class _Subjects:
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+
+    async def list(self, call: Call) -> Any:
+        prefix, deleted, only = call.text("subjectPrefix"), call.flag("deleted"), call.flag("deletedOnly")
+        found = self._registry.ask(lambda s: list_subjects(s, prefix, deleted=deleted, deleted_only=only))
+        return page(found, call.number("offset"), call.number("limit"))
+
+    async def look_up(self, call: Call) -> Any:
+        request: SchemaRequest = call.body
+        return await self._registry.ask_at_length(lambda s: _look_up(s, call), len(request.schema or ""))
+
+    async def register(self, call: Call) -> Any:
+        subject, normalise = parse_named(call.path["subject"]), call.flag("normalize")
+        return await self._registry.change(
+            lambda s: decisions.decide_register(s, subject, call.body, normalise=normalise)
+        )
+
+    async def versions(self, call: Call) -> Any:
+        subject = parse_subject(call.path["subject"])
+        only = call.flag("deletedOnly")
+        everything = self._registry.ask(lambda s: s.versions(subject, deleted=True))
+        found = [
+            each.version
+            for each in everything
+            if (each.deleted if only else call.flag("deleted") or not each.deleted)
+        ]
+        if not found:
+            raise errors.subject_not_found(str(subject))
+        return page(found, call.number("offset"), call.number("limit"))
+
+    async def version(self, call: Call) -> SchemaAnswer:
+        return self._registry.ask(lambda s: _version(s, call))
+
+    async def text(self, call: Call) -> Response:
+        answer = self._registry.ask(lambda s: _version(s, call))
+        return raw_schema(answer.schema or "", call)
+
+    async def referenced_by(self, call: Call) -> Any:
+        subject, deleted = parse_subject(call.path["subject"]), call.flag("deleted")
+
+        def ask(state: State) -> Any:
+            value = find_version(state, subject, call.path["version"], deleted=deleted)
+            return referenced_by(state, subject, value.version, deleted=deleted)
+
+        return page(self._registry.ask(ask), call.number("offset"), call.number("limit"))
+
+    async def delete_version(self, call: Call) -> Any:
+        subject, permanent = parse_subject(call.path["subject"]), call.flag("permanent")
+        return await self._registry.change(
+            lambda s: decisions.decide_delete_version(s, subject, call.path["version"], permanent=permanent)
+        )
+
+    async def delete_subject(self, call: Call) -> Any:
+        subject, permanent = parse_subject(call.path["subject"]), call.flag("permanent")
+        return await self._registry.change(
+            lambda s: decisions.decide_delete_subject(s, subject, permanent=permanent)
+        )
+
+
+def _version(state: State, call: Call) -> SchemaAnswer:
+    subject = parse_subject(call.path["subject"])
+    value = find_version(state, subject, call.path["version"], deleted=call.flag("deleted"))
+    return schema_answer(state, value, text=formatted(state, value, call.text("format")))
+
+
+def _look_up(state: State, call: Call) -> SchemaAnswer:
+    subject = parse_named(call.path["subject"])
+    versions = state.versions(subject, deleted=call.flag("deleted"))
+    if not versions:
+        raise errors.subject_not_found(str(subject))
+    normalise = call.flag("normalize") or bool(state.config(subject).normalize)
+    content = parse_request(state, subject, call.body, normalise=normalise)
+    whole = call.body.metadata is not None or call.body.rule_set is not None
+    for value in reversed(versions):
+        known = content_of(value)
+        same = known.digest == content.digest if whole else (
+            (known.schema_type, known.schema, known.references)
+            == (content.schema_type, content.schema, content.references)
+        )  # fmt: skip
+        if same:
+            return schema_answer(state, value, text=formatted(state, value, call.text("format")))
+    raise errors.schema_not_found()

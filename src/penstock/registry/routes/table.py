@@ -1,0 +1,46 @@
+"""All routes of the registry, and those that tell of the registry itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock import __version__
+from penstock.registry.lookups import page
+from penstock.registry.routes import compatibility, schemas, settings, subjects
+from penstock.registry.routes.subjects import LIMIT, OFFSET
+from penstock.registry.service import Registry
+from penstock.web import Call, MediaTypes, Route
+
+V1 = "application/vnd.schemaregistry.v1+json"
+_TYPES = (V1, "application/vnd.schemaregistry+json", "application/json")
+MEDIA_TYPES = MediaTypes(_TYPES, (*_TYPES, "application/octet-stream"))
+
+
+def routes(registry: Registry, cluster_id: str, group_id: str, *, mode_mutability: bool) -> tuple[Route, ...]:
+    async def root(_call: Call) -> Any:
+        return {}
+
+    async def contexts(call: Call) -> Any:
+        found = registry.ask(
+            lambda s: sorted(name for name, each in s.contexts.items() if each.subjects or name == ".")
+        )
+        return page(found, call.number("offset"), call.number("limit"))
+
+    async def server_id(_call: Call) -> Any:
+        scope = {"path": [], "clusters": {"kafka-cluster": cluster_id, "schema-registry-cluster": group_id}}
+        return {"scope": scope, "id": ""}
+
+    async def server_version(_call: Call) -> Any:
+        return {"version": __version__, "commitId": ""}
+
+    return (
+        Route("GET", "/", root, "Nothing: the registry is there.", returns=dict[str, Any]),
+        Route("POST", "/", root, "Nothing: the registry is there.", returns=dict[str, Any]),
+        Route("GET", "/contexts", contexts, "The contexts.", returns=list[str], query=(OFFSET, LIMIT)),
+        Route("GET", "/v1/metadata/id", server_id, "Which cluster this is.", returns=dict[str, Any]),
+        Route("GET", "/v1/metadata/version", server_version, "The version.", returns=dict[str, str]),
+        *subjects.routes(registry),
+        *schemas.routes(registry),
+        *compatibility.routes(registry),
+        *settings.routes(registry, mode_mutability=mode_mutability),
+    )

@@ -1,0 +1,37 @@
+"""Subjects with contexts: `:.CONTEXT:SUBJECT`. The default context is written `.` or not at all."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from penstock.registry.errors import invalid_subject
+
+DEFAULT: Final = "."
+WILDCARD: Final = ":*:"
+LENGTH_MAX: Final = 1_000
+
+
+class Subject(NamedTuple):
+    context: str
+    name: str
+
+    def __str__(self) -> str:
+        return self.name if self.context == DEFAULT else f":{self.context}:{self.name}"
+
+
+def parse_subject(text: str) -> Subject:
+    """The context and the name; `:.a:b` is b in the context .a."""
+    if len(text) > LENGTH_MAX or any(ord(each) < 32 for each in text):
+        raise invalid_subject(text)
+    if not text.startswith(":."):
+        return Subject(DEFAULT, text)
+    context, colon, name = text[1:].partition(":")
+    return Subject(context, name if colon else "")
+
+
+def parse_named(text: str) -> Subject:
+    """A subject that something is to be kept under: it has a name."""
+    subject = parse_subject(text)
+    if not subject.name.strip() or subject.name in ("__GLOBAL", "__EMPTY"):
+        raise invalid_subject(text)
+    return subject
