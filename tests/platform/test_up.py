@@ -17,6 +17,7 @@ from penstock.client.admin import Admin
 pytestmark = pytest.mark.timeout(110)
 
 DEADLINE_S = 60
+FREE_PORTS = [word for name in ("", "rest-", "console-") for word in (f"--{name}listen", "127.0.0.1:0")]
 SCRIPT = """
 import argparse, signal, sys
 from penstock.client.admin import Admin
@@ -57,26 +58,28 @@ def test_the_platform_comes_up_serves_stops_in_order_and_goes_on(tmp_path: Path)
     script = tmp_path / "maker.py"
     script.write_text(SCRIPT)
     data = tmp_path / "data"
-    arguments = ("--data", str(data), "--listen", "127.0.0.1:0", "--console-listen", "127.0.0.1:0")
+    arguments = ("--data", str(data), *FREE_PORTS)
     for attempt in range(2):
         process = _up(*arguments, "--run", str(script))
         try:
-            broker, console, maker = _lines(process, 3)
+            broker, rest, console, maker = _lines(process, 4)
             assert broker.startswith("broker is [UP] 127.0.0.1:")
+            assert rest.startswith("rest is [UP] http://127.0.0.1:")
             assert console.startswith("console is [UP] http://127.0.0.1:")
             assert maker == f"maker is [UP] {data / 'maker'}"
-            with urllib.request.urlopen(console.split()[-1], timeout=DEADLINE_S) as page:
-                assert page.status == 200
+            for url in (console.split()[-1], f"{rest.split()[-1]}/topics"):
+                with urllib.request.urlopen(url, timeout=DEADLINE_S) as page:
+                    assert page.status == 200
             topics = [topic.name for topic in Admin(broker.split()[-1]).topics() if not topic.internal]
             assert topics == ["made-by-script"]
             os.killpg(process.pid, signal.SIGINT)
             out, err = process.communicate(timeout=DEADLINE_S)
         finally:
             process.kill()
-        assert out.splitlines() == ["maker is [DOWN]", "console is [DOWN]", "broker is [DOWN]"]
+        assert out.splitlines() == [f"{name} is [DOWN]" for name in ("maker", "console", "rest", "broker")]
         assert (process.returncode, err) == (0, "")
         logs = {path.name: path.read_text() for path in (data / "logs").iterdir()}
-        assert sorted(logs) == ["broker.log", "console.log", "maker.log"]
+        assert sorted(logs) == ["broker.log", "console.log", "maker.log", "rest.log"]
         assert not [name for name, text in logs.items() if "Traceback" in text]
         assert ("goes on" in logs["maker.log"]) is (attempt == 1)
 
@@ -84,21 +87,13 @@ def test_the_platform_comes_up_serves_stops_in_order_and_goes_on(tmp_path: Path)
 def test_a_script_that_fails_brings_the_platform_down_with_its_last_lines(tmp_path: Path) -> None:
     script = tmp_path / "broken.py"
     script.write_text("raise SystemExit('there is no such market')")
-    arguments = (
-        "--data",
-        str(tmp_path / "data"),
-        "--listen",
-        "127.0.0.1:0",
-        "--console-listen",
-        "127.0.0.1:0",
-    )
-    process = _up(*arguments, "--run", str(script))
+    process = _up("--data", str(tmp_path / "data"), *FREE_PORTS, "--run", str(script))
     out, err = process.communicate(timeout=DEADLINE_S)
     assert process.returncode == 1
     assert "broken has ended with exit code 1" in err
     assert "there is no such market" in err
     assert "Traceback" not in err
-    assert out.splitlines()[-2:] == ["console is [DOWN]", "broker is [DOWN]"]
+    assert out.splitlines()[-2:] == ["rest is [DOWN]", "broker is [DOWN]"]
 
 
 def test_a_port_in_use_is_named_before_anything_starts(tmp_path: Path) -> None:

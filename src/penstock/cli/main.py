@@ -30,7 +30,7 @@ COMMANDS: Final = {
     "rest": ("penstock.cli.rest:rest", "Run the REST Proxy."),
     "registry": ("penstock.cli.registry:registry", "Run the Schema Registry."),
     "topic": ("penstock.cli.topic:topic", "List, create, describe, delete and grow topics."),
-    "up": ("penstock.cli.up:up", "Run the whole platform: broker, console and your scripts."),
+    "up": ("penstock.cli.up:up", "Run the whole platform: broker, REST Proxy, console and your scripts."),
     "version": ("penstock.cli.version:version", "Print the version."),
 }
 

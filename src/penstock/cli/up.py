@@ -7,7 +7,13 @@ from pathlib import Path
 import click
 
 from penstock.cli.options import address, config_option, set_option
-from penstock.platform.services import broker_service, check_port_free, console_service, script_service
+from penstock.platform.services import (
+    broker_service,
+    check_port_free,
+    console_service,
+    rest_service,
+    script_service,
+)
 from penstock.platform.supervisor import ServiceFailed, Stopped, Supervisor
 
 
@@ -25,6 +31,10 @@ from penstock.platform.supervisor import ServiceFailed, Stopped, Supervisor
     help="Address of the broker.",
 )  # fmt: skip
 @click.option(
+    "--rest-listen", callback=address, default="127.0.0.1:8082", show_default=True, metavar="HOST:PORT",
+    help="Address of the REST Proxy.",
+)  # fmt: skip
+@click.option(
     "--console-listen", callback=address, default="127.0.0.1:9021", show_default=True, metavar="HOST:PORT",
     help="Address of the console.",
 )  # fmt: skip
@@ -38,20 +48,23 @@ from penstock.platform.supervisor import ServiceFailed, Stopped, Supervisor
 def up(
     data: Path,
     listen: tuple[str, int],
+    rest_listen: tuple[str, int],
     console_listen: tuple[str, int],
     scripts: tuple[Path, ...],
     config: str | None,
     overrides: dict[str, str],
 ) -> None:
-    """Run broker, console and scripts together, until Ctrl-C or SIGTERM stops them in reverse order.
+    """Run broker, REST Proxy, console and scripts, until Ctrl-C or SIGTERM stops them in reverse order.
 
     Starting again with the same --data goes on where it stopped. What the services say is in DIR/logs.
     """
     try:
         check_port_free(listen, "--listen")
+        check_port_free(rest_listen, "--rest-listen")
         check_port_free(console_listen, "--console-listen")
         with Supervisor(data / "logs", click.echo) as supervisor:
             bootstrap_servers = supervisor.start(broker_service(listen, data, config, overrides))
+            supervisor.start(rest_service(rest_listen, bootstrap_servers))
             supervisor.start(console_service(console_listen, bootstrap_servers))
             for script in scripts:
                 supervisor.start(script_service(script, bootstrap_servers, data))

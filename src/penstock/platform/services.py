@@ -1,4 +1,4 @@
-"""What the platform can start: the broker, the console, and scripts of the user."""
+"""What the platform can start: the broker, the REST Proxy, the console, and scripts of the user."""
 
 from __future__ import annotations
 
@@ -30,6 +30,15 @@ def broker_service(
     for name, value in overrides.items():
         arguments += ["--set", f"{name}={value}"]
     return Service("broker", tuple(arguments), ready_within_s=60, stop_within_s=30)
+
+
+def rest_service(listen: tuple[str, int], bootstrap_servers: str, registry_url: str = "") -> Service:
+    """The REST Proxy; without a Schema Registry it refuses the formats that need one."""
+    command = ("-m", "penstock", "rest", "--listen", format_address(*listen))
+    arguments = (*command, "--bootstrap-servers", bootstrap_servers)
+    if registry_url:
+        arguments += ("--set", f"schema.registry.url={registry_url}")
+    return Service("rest", arguments, ready_within_s=60, stop_within_s=30, shown=_as_url)
 
 
 def console_service(listen: tuple[str, int], bootstrap_servers: str) -> Service:

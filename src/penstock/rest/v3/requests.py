@@ -101,6 +101,20 @@ class Written(Struct, omit_defaults=True):
     value: WrittenData | None = None
 
 
+class RecordAnswer(Struct, omit_defaults=True):
+    """The line that answers one record: as `Written`, or the code and the message of an error."""
+
+    error_code: int
+    message: str | None = None
+    cluster_id: str | None = None
+    topic_name: str | None = None
+    partition_id: int | None = None
+    offset: int | None = None
+    timestamp: str | None = None
+    key: WrittenData | None = None
+    value: WrittenData | None = None
+
+
 class Success(Struct, omit_defaults=True):
     id: str
     cluster_id: str

@@ -18,7 +18,7 @@ from penstock.rest.v3.requests import (
     NewValue,
     PartitionsCount,
     Record,
-    Written,
+    RecordAnswer,
 )
 from penstock.rest.v3.shapes import Listing
 from penstock.rest.v3.topics import ClusterRoutes, TopicRoutes
@@ -140,7 +140,7 @@ def _produce_routes(routes: ProduceRoutes) -> tuple[Route, ...]:
             "Produce a record, or one JSON object after the other; each is answered by a line.",
             Record,
             body_streamed=True,
-            returns=Written,
+            returns=RecordAnswer,
             problems=GENERAL,
         ),
         Route(
