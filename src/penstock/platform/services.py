@@ -34,11 +34,11 @@ def broker_service(
 
 def rest_service(listen: tuple[str, int], bootstrap_servers: str, registry_url: str = "") -> Service:
     """The REST Proxy; without a Schema Registry it refuses the formats that need one."""
-    command = ("-m", "penstock", "rest", "--listen", format_address(*listen))
-    arguments = (*command, "--bootstrap-servers", bootstrap_servers)
+    arguments = ["-m", "penstock", "rest", "--listen", format_address(*listen)]
+    arguments += ["--bootstrap-servers", bootstrap_servers]
     if registry_url:
-        arguments += ("--set", f"schema.registry.url={registry_url}")
-    return Service("rest", arguments, ready_within_s=60, stop_within_s=30, shown=_as_url)
+        arguments += ["--set", f"schema.registry.url={registry_url}"]
+    return Service("rest", tuple(arguments), ready_within_s=60, stop_within_s=30, shown=_as_url)
 
 
 def console_service(listen: tuple[str, int], bootstrap_servers: str) -> Service:

@@ -7,9 +7,8 @@ threads.
 
 from __future__ import annotations
 
-import struct
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 import msgspec
 
@@ -17,9 +16,7 @@ from penstock.rest.config import SCHEMAS_CACHED
 from penstock.rest.errors import INVALID_SCHEMA, RestError, bad_request
 from penstock.rest.formats import FORMATS_BY_SCHEMA_TYPE, SCHEMA_TYPES, Format
 from penstock.rest.schema_registry import Cached, SchemaRegistry, SchemaText, Version
-
-MAGIC: Final = b"\x00"
-HEADER: Final = struct.Struct(">cI")
+from penstock.schemas.wire_format import HEADER_BYTES, read_header, write_header
 
 
 class Codec(Protocol):
@@ -55,7 +52,7 @@ class Registered:
             raise bad_request(
                 f"Bad Request: the value does not fit schema {self.schema_id}: {error}"
             ) from error
-        return HEADER.pack(MAGIC, self.schema_id) + payload
+        return write_header(self.schema_id) + payload
 
 
 class SchemaRecords:
@@ -89,13 +86,11 @@ class SchemaRecords:
         """A record's bytes as JSON. `ValueError` when they are not what they should be."""
         if data is None:
             return None
-        if len(data) < HEADER.size or data[:1] != MAGIC:
-            raise ValueError("it does not begin with a zero byte and the id of a schema")
-        _, schema_id = HEADER.unpack_from(data)
+        schema_id = read_header(data)
         schema = self._registry.by_id(schema_id)
         if schema.kind != SCHEMA_TYPES[form]:
             raise ValueError(f"its schema {schema_id} is of type {schema.kind}")
-        return self._codec(schema).decode(data[HEADER.size :])
+        return self._codec(schema).decode(data[HEADER_BYTES:])
 
     def _registered(self, found: Version, form: Format | None = None) -> Registered:
         actual = FORMATS_BY_SCHEMA_TYPE.get(found.schema.kind)
