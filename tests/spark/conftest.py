@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
 from pyspark.sql import SparkSession
 
 import penstock.spark
+from tests.peers.apache_kafka import Unavailable
 from tests.peers.brokers import apache_kafka, cluster, new_topic, penstock_servers, servers
+from tests.peers.spark_kafka import connector_jars
 
 __all__ = ["apache_kafka", "cluster", "new_topic", "penstock_servers", "servers"]
 
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    session = penstock.spark.session("tests", master="local[2]", **{"spark.log.level": "ERROR"})
+    conf = {"spark.log.level": "ERROR"}
+    with suppress(Unavailable):  # the tests that want Spark's own connector skip then
+        conf["spark.jars"] = connector_jars()
+    session = penstock.spark.session("tests", master="local[2]", **conf)
     yield session
     session.stop()

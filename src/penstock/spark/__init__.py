@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from penstock.spark.datasource import PenstockDataSource as PenstockDataSource
-    from penstock.spark.lag import lag as lag
     from penstock.spark.launch import session as session
+    from penstock.spark.query_lag import lag as lag
     from penstock.spark.writing import write_stream as write_stream
 
 __all__ = ["PenstockDataSource", "lag", "session", "write_stream"]
@@ -27,7 +27,7 @@ def __getattr__(name: str) -> Any:
 
         return write_stream
     if name == "lag":
-        from penstock.spark.lag import lag
+        from penstock.spark.query_lag import lag
 
         return lag
     if name == "PenstockDataSource":

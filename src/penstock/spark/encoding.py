@@ -9,16 +9,17 @@ from the columns, which is registered. Without a registry values have no frame.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
+from pyspark.sql import DataFrame
 from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
 from penstock.client.schema_registry import NotRegistered, Schema, SchemaRegistry
 from penstock.schemas import wire_format
-from penstock.spark.format_options import FieldFormat, FormatError, field_formats
+from penstock.spark.format_options import NAMES, FieldFormat, FormatError, field_formats
 from penstock.spark.formats.form import Format, UnreadableValue
 from penstock.spark.formats.table import FORMATS, checked, registry_for
 
@@ -55,6 +56,20 @@ class Encoding:
                 column = _encoded(each, batch.column(index))
                 batch = batch.set_column(index, pa.field(each.field.field, pa.binary()), column)
         return batch
+
+
+def encoded(df: DataFrame, given: Mapping[str, str], topic: str | None) -> tuple[DataFrame, dict[str, str]]:
+    """The frame with keys and values as bytes, and the options that are left then."""
+    formats = {name: value for name, value in given.items() if name.lower() in NAMES}
+    rest = {name: value for name, value in given.items() if name not in formats}
+    encoding = encoding_for({name.lower(): value for name, value in formats.items()}, df.schema, topic)
+    if not encoding.fields:
+        return df, rest
+
+    def encode(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return map(encoding.encode, batches)
+
+    return df.mapInArrow(encode, encoding.schema(df.schema)), rest
 
 
 def encoding_for(given: Mapping[str, str], rows: StructType, topic: str | None) -> Encoding:

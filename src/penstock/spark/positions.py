@@ -41,8 +41,11 @@ class Positions:
         deadline: Deadline,
         *,
         read_committed: bool = False,
+        strict: bool = True,
     ) -> dict[TopicPartition, int]:
-        """The offset in each of `partitions`."""
+        """The offset in each of `partitions`. One that the log does not reach is refused, or, when not
+        `strict`, moved to where the log begins or ends.
+        """
         fixed, times = dict(self.fixed), dict(self.times)
         wanted = {}
         for partition in partitions:
@@ -58,7 +61,8 @@ class Positions:
         unknown = (fixed.keys() | times.keys()) - set(partitions)
         if unknown:
             raise PositionError(f"offsets are given for {min(unknown)}, which is not among the topics read")
-        found = {partition: fixed[partition] for partition in partitions if partition in fixed}
+        named = {partition: fixed[partition] for partition in partitions if partition in fixed}
+        found = _within(cluster, named, deadline, strict=strict)
         if wanted:
             found |= self._look_up(cluster, wanted, deadline, read_committed=read_committed)
         return found
@@ -81,6 +85,24 @@ class Positions:
         if missing:
             found.update(offsets.latest(cluster, missing, deadline, read_committed=read_committed))
         return {partition: offset for partition, offset in found.items() if offset is not None}
+
+
+def _within(
+    cluster: Cluster, wanted: Mapping[TopicPartition, int], deadline: Deadline, *, strict: bool
+) -> dict[TopicPartition, int]:
+    if not wanted:
+        return {}
+    first = offsets.earliest(cluster, wanted.keys(), deadline)
+    last = offsets.latest(cluster, wanted.keys(), deadline)
+    for partition, offset in wanted.items():
+        if strict and not first[partition] <= offset <= last[partition]:
+            raise PositionError(
+                f"offset {offset} is given for {partition}, whose log begins at {first[partition]} and ends "
+                f"at {last[partition]}: name one between them, or set failOnDataLoss to false for the nearest"
+            )
+    return {
+        partition: min(max(offset, first[partition]), last[partition]) for partition, offset in wanted.items()
+    }
 
 
 def beginning() -> Positions:

@@ -76,8 +76,9 @@ class PenstockReader(DataSourceReader):
         cluster = cluster_for(options.bootstrap_servers, options.client_id)
         deadline = Deadline(options.patience_seconds)
         partitions = discover(cluster, options, deadline)
-        start = options.starting.resolve(cluster, partitions, deadline)
-        end = options.ending.resolve(cluster, partitions, deadline, read_committed=options.read_committed)
+        strict, committed = options.fail_on_data_loss, options.read_committed
+        start = options.starting.resolve(cluster, partitions, deadline, strict=strict)
+        end = options.ending.resolve(cluster, partitions, deadline, read_committed=committed, strict=strict)
         ranges = [OffsetRange(*partition, start[partition], end[partition]) for partition in partitions]
         return list(split(ranges, options.min_partitions, options.max_records_per_partition))
 
@@ -96,15 +97,18 @@ class PenstockStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._decodings = tuple(decodings)
         self._last_offsets: Offsets | None = None
         """Where an available-now query ends; None in any other."""
+        self._shown: OffsetJson | None = None
+        """What the consumer group was last told."""
         least = options.min_offsets_per_trigger
         self._minimum = None if least is None else Minimum(least, options.max_trigger_delay_seconds)
 
     def initialOffset(self) -> OffsetJson:  # noqa: N802
         cluster, deadline = self._cluster(), self._deadline()
         partitions = discover(cluster, self._options, deadline)
+        strict, committed = self._options.fail_on_data_loss, self._options.read_committed
         return to_json(
             self._options.starting.resolve(
-                cluster, partitions, deadline, read_committed=self._options.read_committed
+                cluster, partitions, deadline, read_committed=committed, strict=strict
             )
         )
 
@@ -116,6 +120,7 @@ class PenstockStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._last_offsets = self._ends()
 
     def latestOffset(self, start: OffsetJson, limit: ReadLimit) -> OffsetJson:  # noqa: N802
+        self._show(start)  # Spark asks for the next batch when all before are done, but commits not the last
         begin = from_json(start)
         end = self._ends() if self._last_offsets is None else dict(self._last_offsets)
         for partition in begin.keys() - end.keys():
@@ -158,13 +163,17 @@ class PenstockStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return _read(partition, self._schema, self._options, self._decodings)
 
     def commit(self, end: OffsetJson) -> None:
-        """What is before `end` is done. The place itself is in the checkpoint; this is for others to see."""
+        self._show(end)
+
+    def _show(self, done: OffsetJson) -> None:
+        """What is before `done` is done. The place itself is in the checkpoint; this is for others to see."""
         group = self._options.group_id_for_offsets
-        if group is None:
+        if group is None or done == self._shown:
             return
+        self._shown = done
         try:
             deadline = Deadline(min(REPORT_SECONDS, self._options.patience_seconds))
-            group_offsets.commit(self._cluster(), group, from_json(end), deadline)
+            group_offsets.commit(self._cluster(), group, from_json(done), deadline)
         except WireError as error:
             if not error.retriable:
                 raise

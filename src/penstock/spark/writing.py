@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming import StreamingQuery
 
 from penstock.spark.checkpoints import Checkpoint
+from penstock.spark.encoding import encoded
 from penstock.spark.options import SERVERS, OptionError, WriteOptions, write_options
 from penstock.spark.sink import checked_columns
 from penstock.spark.transactional import TRANSACTION_TIMEOUT_MS, TransactionalWriter
@@ -48,6 +49,7 @@ def write_stream(
     if topic is not None:
         sink["topic"] = topic
     checked = write_options(sink)
+    df, sink = encoded(df, sink, checked.topic)
     checked_columns(df.schema, checked)
     if guarantee == EXACTLY_ONCE:
         on_batch = _exactly_once(df, checked, checkpoint, transaction_timeout_ms)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.spark.lag import lag
+from penstock.spark.query_lag import lag
 
 
 def test_lag_is_what_lies_between_the_end_of_the_batch_and_the_end_of_the_log() -> None:
