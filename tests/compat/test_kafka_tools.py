@@ -10,10 +10,18 @@ import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
+from penstock.clock import SystemClock
+from penstock.controller.controller import Controller
+from penstock.controller.metadata_records import PartitionRecord, TopicRecord
+from penstock.controller.quorum import Quorum
+from penstock.settings import TopicSettings
+from penstock.storage.disk import OsDisk
+from penstock.storage.log import Log
 from penstock.testing import Broker
 from tests.peers.apache_kafka import Unavailable, jars, tool_jars
 
@@ -99,6 +107,30 @@ def test_the_dump_tool_reads_the_metadata_log(broker: Broker, data: Path) -> Non
     assert "asked-for" in topics
     partitions = [item["data"] for item in payloads if item["type"] == "PARTITION_RECORD"]
     assert all(part["leader"] == 1 and part["isr"] == [1] for part in partitions)
+    assert 'LeaderChange: {"version":0,"leaderId":1,"voters":[{"voterId":1}]' in out
+
+
+@pytest.mark.usefixtures("libraries")
+def test_the_dump_tool_reads_a_snapshot_of_the_metadata(tmp_path: Path) -> None:
+    log = Log.open(OsDisk(), str(tmp_path), TopicSettings(), SystemClock(), clean=False)
+    controller = Controller(Quorum(log, OsDisk(), SystemClock(), Random(1), node_id=1))
+    topic_id = (7).to_bytes(16, "big")
+    records = [TopicRecord("kept", topic_id), PartitionRecord(0, topic_id, (1,), (1,), 1, 0, 0)]
+    controller.submit(lambda image: (records, None))
+    controller.write_snapshot()
+    out = dump(tmp_path / "00000000000000000003-0000000001.checkpoint", "--cluster-metadata-decoder")
+    assert "SnapshotHeader" in out
+    assert '"name":"kept"' in out
+    assert "SnapshotFooter" in out
+
+
+def test_the_quorum_tool_describes_the_single_voter(broker: Broker, libraries: Path) -> None:
+    command = ("--bootstrap-server", broker.bootstrap_servers, "describe")
+    status = tool(libraries, "org.apache.kafka.tools.MetadataQuorumCommand", *command, "--status")
+    assert re.search(r"LeaderId:\s+1\b", status), status
+    assert re.search(r"MaxFollowerLag:\s+0\b", status), status
+    replicas = tool(libraries, "org.apache.kafka.tools.MetadataQuorumCommand", *command, "--replication")
+    assert re.search(r"^1\s.*\sLeader\s*$", replicas, re.MULTILINE), replicas
 
 
 @pytest.mark.usefixtures("libraries")

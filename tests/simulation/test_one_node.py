@@ -37,7 +37,7 @@ def test_an_acknowledgement_before_the_disk_has_the_record_is_noticed() -> None:
 
 @pytest.mark.claim("A12")
 def test_a_broker_that_forgets_what_producers_sent_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Producers, "check", lambda self, header: None)
+    monkeypatch.setattr(Producers, "check", lambda self, header, guard=None: None)
     assert seeds_until_noticed(flush=True) <= SEEDS_TO_FAIL
 
 

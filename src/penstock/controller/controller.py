@@ -1,26 +1,25 @@
-"""The controller of a single node: decisions are serialised, written to the metadata log, synced, and only
-then replayed.
+"""The controller: decisions are serialised, committed by the quorum, and only then replayed.
 
-A quorum of several voters will put Raft between the append and the replay; who calls `submit` will not
-notice.
+With one voter a decision is committed when it is durable, within `submit`.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from threading import RLock
 from typing import Final, Protocol, TypeVar
 
 from penstock.controller.image import Image, replay
+from penstock.controller.image_records import records_of
 from penstock.controller.metadata_records import MetadataRecord, ProducerIdsRecord, decode, encode
-from penstock.records.batch import iter_headers
-from penstock.records.record import Record, decode_batch, encode_batch
-from penstock.storage.log import Log
+from penstock.controller.quorum import Quorum
 
 METADATA_TOPIC: Final = "__cluster_metadata"
 METADATA_TOPIC_ID: Final = (1).to_bytes(16, "big")
 PRODUCER_ID_BLOCK: Final = 1000
-_READ_BYTES: Final = 1 << 20
+
+_log = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
 Decision = tuple[list[MetadataRecord], Result]
@@ -36,18 +35,17 @@ class Watcher(Protocol):
 class Controller:
     """Owns the image. `image` may be read by anybody at any time; it changes by replay only."""
 
-    def __init__(self, log: Log, now_ms: Callable[[], int], leader_epoch: int = 0) -> None:
-        self._log = log
-        self._now_ms = now_ms
-        self._leader_epoch = leader_epoch
+    def __init__(self, quorum: Quorum) -> None:
+        self.quorum = quorum
         self._lock = RLock()
         self._watchers: list[Watcher] = []
-        self.image = _load(log)
+        self._replayed_offset = 0  # the image holds everything below
+        self.image = self._load()
 
     @property
     def last_offset(self) -> int:
         """The offset of the last record that is in the image; -1 when there is none yet."""
-        return self._log.log_end_offset - 1
+        return self._replayed_offset - 1
 
     def watch(self, watcher: Watcher) -> None:
         """Follow from the present image on; the first call brings everything."""
@@ -80,23 +78,34 @@ class Controller:
         return self.submit(decide)
 
     def _commit(self, records: list[MetadataRecord]) -> None:
-        now = self._now_ms()
-        batch = encode_batch([Record(None, encode(record), (), now) for record in records])
-        self._log.append(memoryview(batch), leader_epoch=self._leader_epoch, origin="coordinator")
-        self._log.flush()
-        old, self.image = self.image, replay(self.image, records)
+        self.quorum.commit([encode(record) for record in records])
+        old, self.image = self.image, self._replay_committed(self.image)
         for watcher in self._watchers:
             watcher.follow(old, self.image)
+        if self.quorum.wants_snapshot:
+            try:
+                self.write_snapshot()
+            except OSError as error:
+                # The decision stands without it: the log holds everything, and the next one tries again.
+                _log.warning("no snapshot of the metadata can be written: %s", error)
 
+    def write_snapshot(self) -> None:
+        """Keep the image beside the log, so that the next start replays only what comes after."""
+        with self._lock:
+            values = [encode(record) for record in records_of(self.image)]
+            self.quorum.write_snapshot(values, self._replayed_offset)
 
-def _load(log: Log) -> Image:
-    """The image of everything in the metadata log; each batch was one atomic step."""
-    image, offset = Image(), log.log_start_offset
-    while (piece := log.read(offset, _READ_BYTES)) is not None:
-        data = memoryview(piece.read())
-        for position, header in iter_headers(data):
-            if not header.is_control:
-                values = (record.value for record in decode_batch(data, position))
-                image = replay(image, [decode(value) for value in values if value is not None])
-            offset = header.next_offset
-    return image
+    def _load(self) -> Image:
+        """The image of everything that is committed: the latest snapshot, and the log behind it."""
+        snapshot, values = self.quorum.snapshot()
+        image = replay(Image(), [decode(value) for value in values])
+        self._replayed_offset = snapshot.offset if snapshot is not None else 0
+        return self._replay_committed(image)
+
+    def _replay_committed(self, image: Image) -> Image:
+        """Each batch was one atomic step. What is replayed is what was written, never what was meant."""
+        for offset, values in self.quorum.steps_from(self._replayed_offset):
+            if values:
+                image = replay(image, [decode(value) for value in values])
+            self._replayed_offset = offset
+        return image

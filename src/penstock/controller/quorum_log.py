@@ -11,6 +11,7 @@ from penstock.controller.snapshot_files import Chunk, SnapshotFiles
 from penstock.raft.messages import OffsetAndEpoch
 from penstock.records.batch import iter_headers
 from penstock.storage.disk import Disk
+from penstock.storage.errors import Corruption
 from penstock.storage.log import Log
 
 
@@ -32,7 +33,10 @@ class QuorumLog:
         if begins == 0 and (not ids or self._reaches(ids[-1])):
             return OffsetAndEpoch(0, 0)
         usable = [known for known in ids if known.offset >= begins]
-        assert usable, f"{self._log.path} begins at {begins}, and no snapshot holds what went before"
+        if not usable:
+            raise Corruption(
+                self._log.path, 0, f"begins at offset {begins}, no snapshot holds what was before"
+            )
         reached = [known for known in usable if self._reaches(known)]
         start = reached[0] if usable[-1] in reached else usable[-1]
         self._begin_at(start)

@@ -41,7 +41,7 @@ neither here nor in `ELSEWHERE`."""
 ELSEWHERE: Final = frozenset(
     {
         *(Api.PRODUCE, Api.API_VERSIONS, Api.OFFSET_DELETE, Api.SASL_HANDSHAKE, Api.SASL_AUTHENTICATE),
-        Api.WRITE_TXN_MARKERS,
+        *(Api.WRITE_TXN_MARKERS, Api.DESCRIBE_QUORUM),
     }
 )
 """Answers with the throttle time in another place, or without it. Clients of these are muted all the same."""

@@ -14,6 +14,7 @@ from uuid import UUID
 from penstock.clock import Clock
 from penstock.controller.controller import METADATA_TOPIC, METADATA_TOPIC_ID, Controller
 from penstock.controller.producer_ids import ProducerIds
+from penstock.controller.quorum import Quorum
 from penstock.groups.coordinator import GroupCoordinator
 from penstock.groups.settings import GroupSettings
 from penstock.handlers.authorize import AllowAll
@@ -62,7 +63,7 @@ class Node:
         )
         self._logs.open_directories()
         self._partitions = Partitions()
-        controller = Controller(self._metadata_log(), clock.now_ms)
+        controller = Controller(Quorum(self._metadata_log(), disk, clock, random, settings.node_id))
         topics = ImageTopics(controller, settings.broker_rack)
         groups = GroupCoordinator(GroupSettings.of(settings), clock, topics, self._new_member_suffix)
         producer_ids = ProducerIds(controller, settings.node_id)
@@ -126,7 +127,10 @@ class Node:
 
     def _metadata_log(self) -> Log:
         # A creation of thousands of partitions is one batch, and must stay one: it is decided as one.
-        settings = dataclasses.replace(TopicSettings(), max_message_bytes=2**31 - 1)
+        # Nothing of it expires by age: it goes when a snapshot holds what it says.
+        settings = dataclasses.replace(
+            TopicSettings(), max_message_bytes=2**31 - 1, retention_ms=-1, retention_bytes=-1
+        )
         self._logs.open_logs(lambda _: settings, only=METADATA_TOPIC)
         return self._logs.get_or_create(METADATA_TOPIC, 0, METADATA_TOPIC_ID, settings)
 

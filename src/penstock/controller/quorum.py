@@ -1,0 +1,127 @@
+"""Raft with its log and its files, as the controller drives it: propose, take a turn, read what is committed.
+
+Whoever calls it holds the controller's lock. This node is the only voter: it elects itself when it is built,
+and what it proposes is committed when it is durable. The core, the log and the files are those of a quorum of
+many, whose messages would go out after each turn; there is nobody to send any to yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+from typing import Final
+
+from penstock.clock import Clock
+from penstock.controller.quorum_log import QuorumLog
+from penstock.controller.quorum_state import read_election, write_election
+from penstock.raft.control_records import snapshot_footer, snapshot_header
+from penstock.raft.messages import OffsetAndEpoch
+from penstock.raft.raft import Raft
+from penstock.records.batch import assign, iter_headers, read_header
+from penstock.records.record import Record, decode_batch, encode_batch
+from penstock.storage.disk import Disk
+from penstock.storage.log import Log
+
+SNAPSHOT_AFTER_BYTES: Final = 20 * 1024 * 1024
+"""Kafka's default of `metadata.log.max.record.bytes.between.snapshots`."""
+
+_READ_BYTES: Final = 1 << 20
+_RECORDS_PER_BATCH: Final = 1000
+
+Values = list[bytes]
+
+
+class Quorum:
+    """The single voter's quorum."""
+
+    def __init__(self, log: Log, disk: Disk, clock: Clock, random: Random, node_id: int) -> None:
+        self._disk = disk
+        self._clock = clock
+        self._path = log.path
+        self._voters = frozenset({node_id})
+        self._log = QuorumLog(log, disk)
+        self._storage = log
+        election = read_election(disk, log.path)
+        self.raft = Raft(node_id, self._voters, self._log, clock, random, election=election)
+        self._bytes_since_snapshot = 0
+        self._turn()
+
+    @property
+    def committed_offset(self) -> int:
+        """Everything below is committed, and durable here."""
+        return self.raft.high_watermark
+
+    def commit(self, values: Values) -> int:
+        """Append records as one batch: they take effect together or not at all. The committed offset then."""
+        now = self._clock.now_ms()
+        batch = encode_batch([Record(None, value, (), now) for value in values])
+        self._bytes_since_snapshot += len(batch)
+        end = self.raft.propose(bytes(batch))
+        self._turn()
+        assert self.committed_offset >= end, "a single voter commits what it has"
+        return self.committed_offset
+
+    def _turn(self) -> None:
+        self.raft.tick()
+        ready = self.raft.ready()
+        if ready.election is not None:
+            write_election(self._disk, self._path, ready.election, self._voters)
+        assert not ready.messages, "a single voter has nobody to talk to"
+
+    # What is committed
+
+    def snapshot(self) -> tuple[OffsetAndEpoch | None, Values]:
+        """Where the latest snapshot ends and what is in it; nothing at offset 0 when there is none."""
+        snapshot = self._log.latest_snapshot
+        if snapshot is None:
+            return None, []
+        whole = self._log.read_snapshot(snapshot, 0, 2**31 - 1)
+        assert whole is not None, "a snapshot that is known is there"
+        return snapshot, [value for _, values in _batches(whole.data) for value in values]
+
+    def steps_from(self, offset: int) -> Iterator[tuple[int, Values]]:
+        """Each committed batch from `offset` on: the offset behind it, and its records; none for a control
+        batch."""
+        while offset < self.committed_offset:
+            for following, values in _batches(self._log.read(offset, _READ_BYTES)):
+                offset = following
+                yield following, values
+
+    # Snapshots
+
+    @property
+    def wants_snapshot(self) -> bool:
+        return self._bytes_since_snapshot >= SNAPSHOT_AFTER_BYTES
+
+    def write_snapshot(self, values: Values, offset: int) -> None:
+        """Keep what everything below the committed `offset` comes to, so that a start need not replay it."""
+        now = self._clock.now_ms()
+        pieces = [snapshot_header(now, now)]
+        for first in range(0, len(values), _RECORDS_PER_BATCH):
+            records = [Record(None, value, (), now) for value in values[first : first + _RECORDS_PER_BATCH]]
+            pieces.append(bytes(encode_batch(records)))
+        pieces.append(snapshot_footer(now))
+        epoch = self._storage.epochs.epoch_of(offset - 1)
+        self._log.write_snapshot(OffsetAndEpoch(offset, epoch), _consecutive(pieces, epoch))
+        self._bytes_since_snapshot = 0
+
+
+def _batches(data: bytes) -> Iterator[tuple[int, Values]]:
+    for position, header in iter_headers(data):
+        values: Values = []
+        if not header.is_control:
+            records = decode_batch(data, position)
+            values = [record.value for record in records if record.value is not None]
+        yield header.next_offset, values
+
+
+def _consecutive(batches: list[bytes], epoch: int) -> bytes:
+    """The batches of a snapshot count from 0 on, as a log of their own."""
+    data = bytearray()
+    offset = 0
+    for batch in batches:
+        position = len(data)
+        data += batch
+        assign(data, position, offset, epoch)
+        offset = read_header(data, position).next_offset
+    return bytes(data)

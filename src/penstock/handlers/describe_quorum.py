@@ -1,0 +1,89 @@
+"""DescribeQuorum, v0-v2: who leads the metadata quorum, and how far its members are.
+
+The voters' addresses (v2) are left out while this node is the only one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from penstock.controller.controller import METADATA_TOPIC
+from penstock.handlers.authorize import Operation, ResourceType
+from penstock.handlers.broker import Broker
+from penstock.handlers.reply import Reply
+from penstock.handlers.request import Request
+from penstock.protocol.apis import Api
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.messages import encode_response, read_request
+from penstock.protocol.primitives import ZERO_UUID
+from penstock.raft.roles import Leader
+
+VERSIONS: Final = (0, 2)
+
+
+def handle(request: Request, broker: Broker) -> Reply:
+    wanted = read_request(Api.DESCRIBE_QUORUM, request.version, request.reader)
+    allowed = request.may(broker, Operation.DESCRIBE, ResourceType.CLUSTER)
+    topics = [
+        {"topic_name": topic.topic_name, "partitions": list(_partitions(topic, broker))}
+        for topic in wanted.topics
+        if allowed
+    ]
+    fields = {
+        "error_code": ErrorCode.NONE if allowed else ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
+        "error_message": None,
+        "topics": topics,
+        "nodes": [],
+    }
+    return Reply([encode_response(Api.DESCRIBE_QUORUM, request.version, fields)])
+
+
+def _partitions(topic: Any, broker: Broker) -> Iterable[dict[str, Any]]:
+    for partition in topic.partitions:
+        index = partition.partition_index
+        yield (
+            _described(broker, index) if (topic.topic_name, index) == (METADATA_TOPIC, 0) else _unknown(index)
+        )
+
+
+def _unknown(index: int) -> dict[str, Any]:
+    return _partition(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1, -1, -1, [])
+
+
+def _described(broker: Broker, index: int) -> dict[str, Any]:
+    state = broker.controller.quorum.raft.state
+    leader = state.role
+    assert isinstance(leader, Leader), "a single voter leads"
+    elapsed = broker.clock.now_ms() - state.now_ms()  # from the clock of deadlines to that of people
+    voters = [
+        {
+            "replica_id": node,
+            "replica_directory_id": ZERO_UUID,
+            "log_end_offset": progress.end_offset,
+            "last_fetch_timestamp": int(progress.fetched_at + elapsed),
+            "last_caught_up_timestamp": int(progress.caught_up_at + elapsed),
+        }
+        for node, progress in leader.progress.items()
+    ]
+    return _partition(index, ErrorCode.NONE, state.node_id, state.epoch, state.high_watermark, voters)
+
+
+def _partition(
+    index: int,
+    code: ErrorCode,
+    leader_id: int,
+    leader_epoch: int,
+    high_watermark: int,
+    voters: list[dict[str, Any]],
+) -> dict[str, Any]:
+    return {
+        "partition_index": index,
+        "error_code": code,
+        "error_message": None,
+        "leader_id": leader_id,
+        "leader_epoch": leader_epoch,
+        "high_watermark": high_watermark,
+        "current_voters": voters,
+        "observers": [],
+    }
