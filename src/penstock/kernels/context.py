@@ -1,0 +1,107 @@
+"""What an operator may do: forward records, find its stores, know the time; and how a table's changes go out.
+
+The task that runs the topology owns the state behind it (`plan/task.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from penstock.kernels.record import UNKNOWN_TIME, Change, Metadata, Record
+
+Process = Callable[[Record], None]
+Getter = Callable[[Any, int | None], Any]
+"""The current row of a table as `Stamped`, or the one as of a time where the table is versioned."""
+
+
+@dataclass
+class TaskState:
+    """What all operators of one task share."""
+
+    application_id: str = ""
+    task_id: str = "0_0"
+    stream_time: int = UNKNOWN_TIME  # the newest time of any record taken; never goes back
+    now_ms: int = 0  # the wall clock as the host gave it
+    metadata: Metadata | None = None  # of the record being processed; none in a wall-clock punctuator
+    caching: bool = False  # one update a key and step, instead of every update
+    commit_requested: bool = False
+
+    @property
+    def record_time(self) -> int:
+        """The time of the record being processed; stream time where there is none."""
+        return self.stream_time if self.metadata is None else self.metadata.timestamp
+
+
+@dataclass
+class Context:
+    """One operator's view of its task."""
+
+    name: str
+    task: TaskState
+    stores: dict[str, Any] = field(default_factory=dict)
+    views: dict[str, Getter] = field(
+        default_factory=dict
+    )  # tables that this operator reads, by their node's name
+    marks: dict[str, int] = field(
+        default_factory=dict
+    )  # small numbers that must survive, saved with the stores
+    children: list[tuple[str, Process]] = field(default_factory=list)
+    emitters: list[Emitter] = field(default_factory=list)
+    schedule: Callable[[int, str, Callable[[int], None]], Callable[[], None]] | None = None
+    close: Callable[[], None] | None = None
+
+    def forward(self, record: Record, to: str | None = None) -> None:
+        """Hand a record to all children, or to the one that is named."""
+        if to is None:
+            for _, process in self.children:
+                process(record)
+            return
+        for name, process in self.children:
+            if name == to:
+                process(record)
+                return
+        raise KeyError(f"{self.name} has no child {to}; its children: {[name for name, _ in self.children]}")
+
+    def advance(self, mark: str, timestamp: int) -> int:
+        """Move a time forward that never goes back, and return it."""
+        known = self.marks.get(mark, UNKNOWN_TIME)
+        if timestamp > known:
+            self.marks[mark] = known = timestamp
+        return known
+
+
+class Emitter:
+    """How a table that has a store tells its changes: each at once, or the last of each key when the step
+    ends.
+    """
+
+    def __init__(self, context: Context, *, send_old: bool, cached: bool = True) -> None:
+        self._context, self._send_old = context, send_old
+        self._cached = cached and context.task.caching
+        self._pending: dict[bytes, tuple[Any, Record, Metadata | None]] = {}
+        context.emitters.append(self)
+
+    def emit(self, raw_key: bytes, record: Record) -> None:
+        change: Change = record.value
+        if not self._cached:
+            self._context.forward(record if self._send_old else record.with_value(_without_old(change)))
+            return
+        first_old = self._pending.pop(raw_key, (change.old,))[0]
+        self._pending[raw_key] = (first_old, record, self._context.task.metadata)
+
+    def flush(self) -> None:
+        """Forward what was held back, as if each key had changed once."""
+        pending, self._pending = self._pending, {}
+        for old, record, metadata in pending.values():
+            change: Change = record.value
+            if change.new is None and old is None:
+                continue
+            self._context.task.metadata = metadata
+            merged = Change(change.new, old if self._send_old else None, change.is_latest)
+            self._context.forward(record.with_value(merged))
+
+
+def _without_old(change: Change) -> Change:
+    return change if change.old is None else Change(change.new, None, change.is_latest)

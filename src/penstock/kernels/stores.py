@@ -1,0 +1,156 @@
+"""Key-value stores over cells: what tables and processors read and write.
+
+Keys are ordered by their bytes, as in Kafka Streams. Values are written as bytes at once, so an aggregate
+that is changed in place by its function does not change what the store has.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from typing import Any, Final
+
+from penstock.kernels.cells import Cell, Cells
+from penstock.kernels.context import TaskState
+from penstock.kernels.record import UNKNOWN_TIME, Stamped
+from penstock.kernels.serdes import Serde, from_bytes, to_bytes
+
+_LONG: Final = struct.Struct(">q")
+
+
+class KeyValueStore:
+    """One value a key, with the time of the record that made it."""
+
+    def __init__(self, cells: Cells, key_serde: Serde[Any], value_serde: Serde[Any], task: TaskState) -> None:
+        self.name = cells.name
+        self.cells = cells
+        self._key, self._value, self._task = key_serde, value_serde, task
+
+    def raw_key(self, key: Any) -> bytes:
+        raw = to_bytes(self._key, self.name, key)
+        assert raw is not None, f"{self.name} takes no null keys"
+        return raw
+
+    def get(self, key: Any) -> Any:
+        found = self.get_stamped(key)
+        return None if found is None else found.value
+
+    def get_stamped(self, key: Any) -> Stamped | None:
+        cell = self.cells.get(self.raw_key(key))
+        return None if cell is None else self._stamped(cell)
+
+    def put(self, key: Any, value: Any, timestamp: int | None = None) -> bool | None:
+        """Set or, with `None`, delete. True: it is the newest version now, as it always is but in a
+        versioned store.
+        """
+        when = self._task.record_time if timestamp is None else timestamp
+        self.cells.put(self.raw_key(key), to_bytes(self._value, self.name, value), when)
+        return True
+
+    def put_if_absent(self, key: Any, value: Any) -> Any:
+        found = self.get(key)
+        if found is None:
+            self.put(key, value)
+        return found
+
+    def delete(self, key: Any) -> Any:
+        found = self.get(key)
+        self.put(key, None)
+        return found
+
+    def all(self, *, reverse: bool = False) -> Iterator[tuple[Any, Any]]:
+        return self.range(reverse=reverse)
+
+    def range(self, low: Any = None, high: Any = None, *, reverse: bool = False) -> Iterator[tuple[Any, Any]]:
+        """Pairs from `low` to `high`, both included, in the order of the keys' bytes."""
+        first = None if low is None else self.raw_key(low)
+        last = None if high is None else self.raw_key(high)
+        for raw, cell in self.cells.scan(first, last, reverse=reverse):
+            yield from_bytes(self._key, self.name, raw), self._stamped(cell).value
+
+    def prefix_scan(self, prefix: bytes) -> Iterator[tuple[Any, Any]]:
+        """Pairs whose keys' bytes begin with `prefix`."""
+        for raw, cell in self.cells.scan(prefix, None):
+            if not raw.startswith(prefix):
+                return
+            yield from_bytes(self._key, self.name, raw), self._stamped(cell).value
+
+    def combined_prefix(self, foreign_key: Any) -> bytes:
+        """Where the subscriptions of a foreign key begin; the key's serde must be made for it."""
+        prefix: bytes = self._key.prefix(self.name, foreign_key)  # type: ignore[attr-defined]
+        return prefix
+
+    def approximate_num_entries(self) -> int:
+        return len(self.cells)
+
+    def _stamped(self, cell: Cell) -> Stamped:
+        return Stamped(from_bytes(self._value, self.name, cell.value), cell.timestamp)
+
+
+class VersionedStore(KeyValueStore):
+    """Every version of a row for `history_ms` behind the newest time seen; a tombstone is a version too.
+
+    A cell's key is the row's key, its length and the version's time, so that versions of a row lie side by
+    side.
+    """
+
+    def __init__(
+        self,
+        cells: Cells,
+        key_serde: Serde[Any],
+        value_serde: Serde[Any],
+        task: TaskState,
+        history_ms: int,
+        marks: dict[str, int],
+    ) -> None:
+        super().__init__(cells, key_serde, value_serde, task)
+        self.history_ms = history_ms
+        self._marks = marks  # "observed": the newest time that was put
+
+    def put(self, key: Any, value: Any, timestamp: int | None = None) -> bool | None:
+        """Set the value as of `timestamp`. False: a newer version is there already. None: beyond history,
+        not put.
+        """
+        when = self._task.record_time if timestamp is None else timestamp
+        observed = self._marks["observed"] = max(self._marks.get("observed", UNKNOWN_TIME), when)
+        if when < observed - self.history_ms:
+            return None
+        newer = next(self._versions(key, when + 1, None), None)
+        raw = to_bytes(self._value, self.name, value)
+        self.cells.put(self._version_key(key, when), b"\x00" if raw is None else b"\x01" + raw, when)
+        self._expire(key, observed - self.history_ms)
+        return newer is None
+
+    def get_stamped(self, key: Any) -> Stamped | None:
+        return self.get_as_of(key, None)
+
+    def get_as_of(self, key: Any, timestamp: int | None) -> Stamped | None:
+        """The version that held at `timestamp`; none if it held nothing then, or the time is beyond
+        history.
+        """
+        if timestamp is not None and timestamp < self._marks.get("observed", UNKNOWN_TIME) - self.history_ms:
+            return None
+        for _, cell in self._versions(key, None, timestamp, reverse=True):
+            if cell.value[:1] == b"\x00":
+                return None
+            return Stamped(from_bytes(self._value, self.name, cell.value[1:]), cell.timestamp)
+        return None
+
+    def range(self, low: Any = None, high: Any = None, *, reverse: bool = False) -> Iterator[tuple[Any, Any]]:
+        raise NotImplementedError(f"{self.name} is versioned: it answers get and get_as_of, no ranges")
+
+    def _version_key(self, key: Any, timestamp: int) -> bytes:
+        raw = self.raw_key(key)
+        return raw + len(raw).to_bytes(4, "big") + _LONG.pack(max(timestamp, 0))
+
+    def _versions(
+        self, key: Any, low: int | None, high: int | None, *, reverse: bool = False
+    ) -> Iterator[tuple[bytes, Cell]]:
+        first = self._version_key(key, 0 if low is None else low)
+        last = self._version_key(key, 2**63 - 1 if high is None else high)
+        return self.cells.scan(first, last, reverse=reverse)
+
+    def _expire(self, key: Any, horizon: int) -> None:
+        """Of the versions before `horizon` only the last one still says what held at it."""
+        for raw, _ in list(self._versions(key, None, horizon))[:-1]:
+            self.cells.forget(raw)

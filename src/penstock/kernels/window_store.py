@@ -1,0 +1,166 @@
+"""Window stores: values by key and the start of a window, for as long as the store's retention says.
+
+The key of a cell is Kafka's: the key, the start, a sequence number. As with Kafka's segments, what expired
+is neither read nor kept for long: reads are exact to the millisecond, memory is freed a segment at a time.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from typing import Any, Final
+
+from penstock.kernels.cells import Cell, Cells
+from penstock.kernels.context import TaskState
+from penstock.kernels.record import UNKNOWN_TIME, Stamped, Windowed
+from penstock.kernels.serdes import Serde, from_bytes, to_bytes
+from penstock.kernels.sorted_keys import SortedKeys
+
+_SUFFIX: Final = struct.Struct(">qi")
+_LONG: Final = struct.Struct(">q")
+_LAST_SEQUENCE: Final = 2**31 - 1
+SMALLEST_SEGMENT_MS: Final = 60_000
+
+
+class Expiry:
+    """Which times a store still has: shared by window and session stores."""
+
+    def __init__(self, cells: Cells, retention_ms: int, marks: dict[str, int]) -> None:
+        self._cells, self._retention_ms, self._marks = cells, retention_ms, marks
+        self._segment_ms = max(retention_ms // 2, SMALLEST_SEGMENT_MS)
+        self._by_time = SortedKeys()  # the time's eight bytes, then the cell's key
+
+    def segment(self, timestamp: int) -> int:
+        return timestamp // self._segment_ms
+
+    @property
+    def oldest_readable(self) -> int:
+        return self._marks.get("observed", UNKNOWN_TIME) - self._retention_ms + 1
+
+    def admits(self, timestamp: int) -> bool:
+        """Take note of a time, free what it makes too old; false if it is itself too old to be stored."""
+        observed = self._marks.get("observed", UNKNOWN_TIME)
+        if timestamp > observed:
+            self._marks["observed"] = observed = timestamp
+            self._free(self.segment(observed - self._retention_ms))
+        return self.segment(timestamp) >= self.segment(observed - self._retention_ms)
+
+    def put(self, raw: bytes, time: int, value: bytes | None, timestamp: int) -> None:
+        there = self._cells.get(raw) is not None
+        if (value is not None) != there:
+            entry = _LONG.pack(max(time, 0)) + raw
+            (self._by_time.add if value is not None else self._by_time.remove)(entry)
+        self._cells.put(raw, value, timestamp)
+
+    def between(self, first: int, last: int, oldest: int | None = None) -> Iterator[tuple[bytes, Cell]]:
+        """Cells by their time, then by their key, from the oldest that may be read."""
+        first = max(first, self.oldest_readable if oldest is None else oldest, 0)
+        if last < first:
+            return
+        beyond = None if last >= 2**63 - 1 else _LONG.pack(last + 1)  # no entry is as short as that
+        for entry in self._by_time.between(_LONG.pack(first), beyond):
+            cell = self._cells.get(entry[8:])
+            if cell is not None:
+                yield entry[8:], cell
+
+    def index(self, times: Iterator[tuple[bytes, int]]) -> None:
+        """Make the index anew, after the cells were loaded."""
+        self._by_time = SortedKeys(_LONG.pack(max(time, 0)) + raw for raw, time in times)
+
+    def _free(self, first_live_segment: int) -> None:
+        while (entry := self._by_time.first()) is not None:
+            if self.segment(_LONG.unpack_from(entry)[0]) >= first_live_segment:
+                return
+            self._by_time.remove(entry)
+            self._cells.forget(entry[8:])
+
+
+class WindowStore:
+    """Values by key and window start. With `retain_duplicates` each put adds one more, as stream joins need
+    it.
+    """
+
+    def __init__(
+        self,
+        cells: Cells,
+        key_serde: Serde[Any],
+        value_serde: Serde[Any],
+        task: TaskState,
+        marks: dict[str, int],
+        *,
+        size_ms: int,
+        retention_ms: int,
+        retain_duplicates: bool = False,
+    ) -> None:
+        self.name = cells.name
+        self.cells = cells
+        self._key, self._value, self._task, self._marks = key_serde, value_serde, task, marks
+        self._size_ms, self._duplicates = size_ms, retain_duplicates
+        self._expiry = Expiry(cells, retention_ms, marks)
+
+    def loaded(self) -> None:
+        """Called when the cells were loaded."""
+        self._expiry.index((raw, _SUFFIX.unpack(raw[-12:])[0]) for raw, _ in self.cells.snapshot())
+
+    def raw_key(self, key: Any, start: int, sequence: int = 0) -> bytes:
+        raw = to_bytes(self._key, self.name, key)
+        assert raw is not None, f"{self.name} takes no null keys"
+        return raw + _SUFFIX.pack(start, sequence)
+
+    def put(self, key: Any, value: Any, start: int, timestamp: int | None = None) -> None:
+        if not self._expiry.admits(start) or (self._duplicates and value is None):
+            return
+        sequence = 0
+        if self._duplicates:
+            sequence = self._marks["sequence"] = self._marks.get("sequence", 0) % _LAST_SEQUENCE + 1
+        when = self._task.record_time if timestamp is None else timestamp
+        raw = self.raw_key(key, start, sequence)
+        self._expiry.put(raw, start, to_bytes(self._value, self.name, value), when)
+
+    def fetch(self, key: Any, start: int) -> Any:
+        found = self.fetch_stamped(key, start)
+        return None if found is None else found.value
+
+    def fetch_stamped(self, key: Any, start: int) -> Stamped | None:
+        if start < self._expiry.oldest_readable:
+            return None
+        cell = self.cells.get(self.raw_key(key, start))
+        return None if cell is None else self._stamped(cell)
+
+    def fetch_range(
+        self, key: Any, first: int, last: int, *, reverse: bool = False
+    ) -> Iterator[tuple[int, Stamped]]:
+        """Start and value of the key's windows that begin from `first` to `last`, both included."""
+        first = max(first, self._expiry.oldest_readable, 0)
+        if last < first:
+            return
+        low, high = self.raw_key(key, first), self.raw_key(key, last, _LAST_SEQUENCE)
+        for raw, cell in self.cells.scan(low, high, reverse=reverse):
+            if len(raw) == len(low) and raw[:-12] == low[:-12]:  # not of a longer key in between
+                yield _SUFFIX.unpack(raw[-12:])[0], self._stamped(cell)
+
+    def fetch_all(self, first: int, last: int) -> Iterator[tuple[Windowed, Any]]:
+        """Windows of all keys that begin from `first` to `last`, by Kafka's segments and keys."""
+        found = sorted(self._expiry.between(first, last), key=lambda pair: (self._segment(pair[0]), pair[0]))
+        for raw, cell in found:
+            yield self._windowed(raw), self._stamped(cell).value
+
+    def fetch_closed(self, first: int, last: int) -> Iterator[tuple[Windowed, Stamped]]:
+        """The same by time, then by key: the order in which final results are told."""
+        # A millisecond more than other reads have, as in Kafka: without grace a window closes as it expires.
+        oldest = self._expiry.oldest_readable - 1
+        for raw, cell in list(self._expiry.between(first, last, oldest)):
+            yield self._windowed(raw), self._stamped(cell)
+
+    def all(self) -> Iterator[tuple[Windowed, Any]]:
+        return self.fetch_all(0, 2**63 - 1)
+
+    def _segment(self, raw: bytes) -> int:
+        return self._expiry.segment(_SUFFIX.unpack(raw[-12:])[0])
+
+    def _windowed(self, raw: bytes) -> Windowed:
+        start = _SUFFIX.unpack(raw[-12:])[0]
+        return Windowed(from_bytes(self._key, self.name, raw[:-12]), start, start + self._size_ms)
+
+    def _stamped(self, cell: Cell) -> Stamped:
+        return Stamped(from_bytes(self._value, self.name, cell.value), cell.timestamp)
