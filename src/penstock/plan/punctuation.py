@@ -1,0 +1,43 @@
+"""Punctuators: what is due when stream time or the wall clock has come to a point."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass
+class _Scheduled:
+    due: int
+    interval: int
+    kind: str
+    callback: Callable[[int], None]
+    cancelled: bool = False
+
+
+class Punctuators:
+    def __init__(self) -> None:
+        self._scheduled: list[_Scheduled] = []
+
+    def schedule(
+        self, interval: int, kind: str, callback: Callable[[int], None], now_ms: int
+    ) -> Callable[[], None]:
+        """Stream time is aligned to the epoch and runs at once; the wall clock runs an interval from now."""
+        scheduled = _Scheduled(0 if kind == "stream_time" else now_ms + interval, interval, kind, callback)
+        self._scheduled.append(scheduled)
+
+        def cancel() -> None:
+            scheduled.cancelled = True
+
+        return cancel
+
+    def run(self, kind: str, time: int) -> None:
+        """Call what is due. After a gap each is called once, not once for every interval missed."""
+        while due := [
+            one for one in self._scheduled if one.kind == kind and one.due <= time and not one.cancelled
+        ]:
+            first = min(due, key=lambda one: one.due)
+            first.callback(time)
+            missed = max(0, (time - first.due) // first.interval)
+            first.due += (missed + 1) * first.interval
+        self._scheduled = [one for one in self._scheduled if not one.cancelled]

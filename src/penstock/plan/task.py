@@ -1,0 +1,310 @@
+"""Runs a plan: raw records in, raw records out, with stores in memory that a host saves and loads.
+
+No thread, no clock, no I/O: the test driver and Spark's tasks drive the same object. `step` takes records
+of several partitions as a batch, in Kafka's order: offsets within a partition, across partitions the
+smallest head timestamp first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from penstock.kernels.cells import Cells, Entry, OnPut
+from penstock.kernels.context import Context, Getter, Process, TaskState
+from penstock.kernels.operation import TableOperation
+from penstock.kernels.record import UNKNOWN_TIME, Headers, Metadata, Record
+from penstock.kernels.serdes import SerdeError, from_bytes, to_bytes
+from penstock.kernels.timestamps import Incoming
+from penstock.plan.nodes import Node, Sink, Source
+from penstock.plan.plan import Plan
+from penstock.plan.punctuation import Punctuators
+
+
+class RawRecord(NamedTuple):
+    """A record of a topic as bytes."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int
+    key: bytes | None
+    value: bytes | None
+    headers: Headers = ()
+
+
+class Produced(NamedTuple):
+    """A record for a topic; where `partition` is none, the key says which."""
+
+    topic: str
+    key: bytes | None
+    value: bytes | None
+    timestamp: int
+    headers: Headers = ()
+    partition: int | None = None
+
+
+class BadRecord(RuntimeError):
+    """A record whose bytes cannot be read, in an application that must not go on without it."""
+
+
+OnBadRecord = Callable[[RawRecord, SerdeError], Produced | None]
+"""What becomes of a poison pill: raise, or skip it, or give the record for a dead-letter topic."""
+
+
+def fail(record: RawRecord, error: SerdeError) -> Produced | None:
+    where = f"{record.topic}-{record.partition} at offset {record.offset}"
+    raise BadRecord(f"the record of {where} cannot be read: {error}") from error
+
+
+def skip(record: RawRecord, error: SerdeError) -> Produced | None:
+    return None
+
+
+@dataclass(frozen=True)
+class DeadLetters:
+    """Puts poison pills as they are into a topic, with Kafka's headers saying why and whence (KIP-1034)."""
+
+    topic: str
+
+    def __call__(self, record: RawRecord, error: SerdeError) -> Produced | None:
+        reasons = (
+            ("__streams.errors.exception", type(error).__name__.encode()),
+            ("__streams.errors.message", str(error).encode()),
+            ("__streams.errors.topic", record.topic.encode()),
+            ("__streams.errors.partition", str(record.partition).encode()),
+            ("__streams.errors.offset", str(record.offset).encode()),
+        )
+        return Produced(self.topic, record.key, record.value, record.timestamp, (*record.headers, *reasons))
+
+
+class Snapshot(NamedTuple):
+    """All state of a task, or what changed in it: what a host keeps, by version."""
+
+    stores: dict[str, list[Entry]]
+    marks: dict[str, dict[str, int]]  # of nodes and stores, by name
+    stream_time: int
+    partition_times: dict[tuple[str, int], int]
+
+
+class Task:
+    def __init__(
+        self,
+        plan: Plan,
+        *,
+        application_id: str,
+        emit_every_update: bool = True,
+        now_ms: int = 0,
+        on_put: OnPut | None = None,
+        on_bad_record: OnBadRecord = fail,
+        partitions: Mapping[str, int] | None = None,
+    ) -> None:
+        for node, expression in plan.column_expressions:
+            where = f" ({node.origin})" if node.origin else ""
+            expression_of = f"{node.name}{where} computes {expression.sql!r}"
+            raise NotImplementedError(f"{expression_of}, a Spark column expression: that needs a JVM")
+        self.plan = plan
+        self.state = TaskState(application_id, now_ms=now_ms, caching=not emit_every_update)
+        self.punctuators = Punctuators()
+        self.outputs: list[Produced] = []
+        self._on_bad_record = on_bad_record
+        self._partitions = partitions or {}
+        self._partition_times: dict[tuple[str, int], int] = {}
+        self._marks: dict[str, dict[str, int]] = {}
+        self.cells = {
+            spec.name: Cells(spec.name, on_put if spec.logging else None) for spec in plan.used_stores
+        }
+        self.stores = {
+            spec.name: spec.make(self.cells[spec.name], self.state, self._marks.setdefault(spec.name, {}))
+            for spec in plan.used_stores
+        }
+        self._global_stores = global_stores(plan)
+        self._views: dict[str, Getter] = {}
+        self._contexts = [self._context(node) for node in plan.nodes]
+        self._processes: dict[str, Process] = {}
+        self._bind()
+        self._sources = [(node, source) for node, source in plan.sources]
+        self._source_of: dict[str, tuple[Node, Source]] = {}
+
+    def _context(self, node: Node) -> Context:
+        context = Context(node.name, self.state, marks=self._marks.setdefault(f"node {node.name}", {}))
+        context.stores = {name: self.stores[name] for name in (*self._global_stores, *node.stores)}
+        context.views = {table: self._view(table) for table in node.operation.tables_read()}
+
+        def schedule(interval: int, kind: str, callback: Callable[[int], None]) -> Callable[[], None]:
+            return self.punctuators.schedule(interval, kind, callback, self.state.now_ms)
+
+        context.schedule = schedule
+        return context
+
+    def _view(self, name: str) -> Getter:
+        if name not in self._views:
+            node = self.plan.by_name[name]
+            assert isinstance(node.operation, TableOperation)
+            self._views[name] = node.operation.view(self.stores, node.parents, self._view)
+        return self._views[name]
+
+    def _bind(self) -> None:
+        """Children first, so that a parent finds them when it forwards."""
+        for context in self._contexts:
+            operation = self.plan.by_name[context.name].operation
+            if isinstance(operation, Sink):
+                self._processes[context.name] = self._sink(operation)
+            else:
+                self._processes[context.name] = operation.bind(context)
+        for context in self._contexts:
+            children = self.plan.children[context.name]
+            context.children = [(child, self._processes[child]) for child in children]
+
+    def _sink(self, sink: Sink) -> Process:
+        outputs, plan, application_id = self.outputs, self.plan, self.state.application_id
+        fixed = None if sink.topic is None else plan.topic_name(sink.topic, application_id)
+
+        def process(record: Record) -> None:
+            topic = fixed
+            if topic is None:
+                assert sink.extractor is not None
+                topic = sink.extractor(record.key, record.value, self.state.metadata)
+            if record.timestamp < 0:
+                raise ValueError(f"a record for {topic} has the timestamp {record.timestamp}")
+            raw_key = to_bytes(sink.key_serde, topic, record.key)
+            raw_value = to_bytes(sink.value_serde, topic, record.value)
+            partition = None
+            if sink.partitioner is not None:
+                count = self._partitions.get(topic, 1)
+                partition = sink.partitioner(topic, record.key, record.value, count)
+            outputs.append(Produced(topic, raw_key, raw_value, record.timestamp, record.headers, partition))
+
+        return process
+
+    def process(self, raw: RawRecord) -> None:
+        """Take one record all the way through, then let punctuators of stream time have their turn."""
+        node, source = self.source_of(raw.topic)
+        try:
+            key = from_bytes(source.key_serde, raw.topic, raw.key)
+            value = from_bytes(source.value_serde, raw.topic, raw.value)
+        except SerdeError as error:
+            letter = self._on_bad_record(raw, error)
+            if letter is not None:
+                self.outputs.append(letter)
+            return
+        timestamp = self._time_of(raw, source, key, value)
+        if timestamp < 0:
+            return
+        state = self.state
+        if not source.is_global and timestamp > state.stream_time:
+            state.stream_time = timestamp
+        state.metadata = Metadata(raw.topic, raw.partition, raw.offset, timestamp, raw.headers)
+        self._processes[node.name](Record(key, value, timestamp, raw.headers))
+        if state.stream_time != UNKNOWN_TIME and not source.is_global:
+            self.punctuators.run("stream_time", state.stream_time)
+
+    def _time_of(self, raw: RawRecord, source: Source, key: Any, value: Any) -> int:
+        place = (raw.topic, raw.partition)
+        partition_time = self._partition_times.get(place, UNKNOWN_TIME)
+        incoming = Incoming(
+            raw.topic, raw.partition, raw.offset, raw.timestamp, key, value, raw.headers, self.state.now_ms
+        )
+        timestamp = source.extractor(incoming, partition_time)
+        if timestamp > partition_time:
+            self._partition_times[place] = timestamp
+        return timestamp
+
+    def source_of(self, topic: str) -> tuple[Node, Source]:
+        """The source that reads a topic, internal ones by their full name."""
+        known = self._source_of.get(topic)
+        if known is None:
+            prefix = re.escape(f"{self.state.application_id}-")
+            short = re.sub(f"^{prefix}", "", topic)
+            name = short if short in self.plan.internal_names else topic
+            matching = [pair for pair in self._sources if pair[1].reads(name)]
+            if not matching:
+                raise KeyError(f"no source of the topology reads topic {topic}")
+            known = self._source_of[topic] = matching[0]
+        return known
+
+    def reads(self, topic: str) -> bool:
+        try:
+            self.source_of(topic)
+        except KeyError:
+            return False
+        return True
+
+    def step(self, records: Iterable[RawRecord]) -> list[Produced]:
+        """Process a batch and give what it produced. Without `emit_every_update` each row changes once at
+        most.
+        """
+        for raw in merged(records):
+            self.process(raw)
+        self.flush()
+        return self.take_outputs()
+
+    def flush(self) -> None:
+        """Tell the changes that were held back until the end of the step, upstream tables first."""
+        if self.state.caching:
+            for context in self._contexts:
+                for emitter in context.emitters:
+                    emitter.flush()
+
+    def advance_wall_clock(self, now_ms: int) -> None:
+        self.state.now_ms = now_ms
+        self.state.metadata = None
+        self.punctuators.run("wall_clock_time", now_ms)
+
+    def take_outputs(self) -> list[Produced]:
+        outputs = list(self.outputs)
+        self.outputs.clear()  # the sinks hold this very list
+        return outputs
+
+    def take_changes(self) -> Snapshot:
+        """What changed in the state since this was last asked."""
+        return self._saved({name: cells.take_changes() for name, cells in self.cells.items()})
+
+    def snapshot(self) -> Snapshot:
+        return self._saved({name: cells.snapshot() for name, cells in self.cells.items()})
+
+    def _saved(self, stores: dict[str, list[Entry]]) -> Snapshot:
+        marks = {name: dict(known) for name, known in self._marks.items() if known}
+        return Snapshot(stores, marks, self.state.stream_time, dict(self._partition_times))
+
+    def load(self, saved: Sequence[Snapshot]) -> None:
+        """Lay a snapshot and the changes after it over the state."""
+        for snapshot in saved:
+            for name, entries in snapshot.stores.items():
+                self.cells[name].load(entries)
+            for name, marks in snapshot.marks.items():
+                self._marks[name].update(marks)
+            self.state.stream_time = snapshot.stream_time
+            self._partition_times.update(snapshot.partition_times)
+        for store in self.stores.values():
+            if hasattr(store, "loaded"):
+                store.loaded()
+
+    def close(self) -> None:
+        for context in self._contexts:
+            if context.close is not None:
+                context.close()
+
+
+def global_stores(plan: Plan) -> tuple[str, ...]:
+    """Stores of global tables, which every node may read."""
+    sources = {node.name for node, source in plan.sources if source.is_global}
+    return tuple(store for node in plan.nodes if sources & set(node.parents) for store in node.stores)
+
+
+def merged(records: Iterable[RawRecord]) -> Iterable[RawRecord]:
+    """Records of several partitions in the order in which Kafka Streams takes them."""
+    queues: dict[tuple[str, int], deque[RawRecord]] = {}
+    for record in records:
+        queues.setdefault((record.topic, record.partition), deque()).append(record)
+    if len(queues) == 1:
+        yield from next(iter(queues.values()))
+        return
+    while queues:
+        place = min(queues, key=lambda at: queues[at][0].timestamp)
+        yield queues[place].popleft()
+        if not queues[place]:
+            del queues[place]
