@@ -23,6 +23,8 @@ DECISION_PACKAGES = (
     "controller",
     "groups",
     "handlers",
+    "kernels",
+    "plan",
 )
 """Here nothing reads a clock, draws a number or opens a file: the simulator owns all three. A `Random` may be
 handed in and drawn from; making one without a seed is chance again."""

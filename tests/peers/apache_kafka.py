@@ -72,6 +72,12 @@ def tool_jars() -> Path:
     return _fetched("kafka-tools", "kafka-tools")
 
 
+@cache
+def streams_jars() -> Path:
+    """The same for Kafka Streams with its test driver."""
+    return _fetched("kafka-streams-test-utils", "kafka-streams-test-utils")
+
+
 def _fetched(name: str, artifact: str) -> Path:
     if shutil.which("java") is None:
         raise Unavailable("Apache Kafka needs `java` on the PATH")
