@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from penstock import __version__
 from penstock.registry.lookups import page
-from penstock.registry.routes import compatibility, schemas, settings, subjects
+from penstock.registry.routes import compatibility, problems, schemas, settings, subjects
 from penstock.registry.routes.subjects import LIMIT, OFFSET
 from penstock.registry.service import Registry
 from penstock.web import Call, MediaTypes, Route
@@ -33,7 +34,7 @@ def routes(registry: Registry, cluster_id: str, group_id: str, *, mode_mutabilit
     async def server_version(_call: Call) -> Any:
         return {"version": __version__, "commitId": ""}
 
-    return (
+    found = (
         Route("GET", "/", root, "Nothing: the registry is there.", returns=dict[str, Any]),
         Route("POST", "/", root, "Nothing: the registry is there.", returns=dict[str, Any]),
         Route("GET", "/contexts", contexts, "The contexts.", returns=list[str], query=(OFFSET, LIMIT)),
@@ -44,3 +45,12 @@ def routes(registry: Registry, cluster_id: str, group_id: str, *, mode_mutabilit
         *compatibility.routes(registry),
         *settings.routes(registry, mode_mutability=mode_mutability),
     )
+    return tuple(_with_invalid_subject(route) for route in found)
+
+
+def _with_invalid_subject(route: Route) -> Route:
+    """Whatever takes a subject may find that it is none."""
+    names = {*route.parameters, *(query.name for query in route.query)}
+    if not names & {"subject", "subjectPrefix"} or problems.INVALID_SUBJECT in route.problems:
+        return route
+    return replace(route, problems=(*route.problems, problems.INVALID_SUBJECT))

@@ -58,6 +58,8 @@ def parse_protobuf(text: str, references: References, *, strict: bool = True) ->
 
 
 def _file(text: str, name: str) -> FileDescriptorProto:
+    if not text.strip():
+        raise InvalidSchema("The schema is empty.")
     file = _from_base64(text)
     if file is None:
         return parse_proto(text, name)

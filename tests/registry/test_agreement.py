@@ -1,0 +1,127 @@
+"""Registries of one cluster agree, and a registry that is killed loses nothing and gives no id twice."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import pytest
+
+from penstock.testing import Broker
+from tests.registry.processes import RegistryProcess
+
+CLIENTS = 8
+
+
+def schema(number: int) -> dict[str, str]:
+    return {"schema": f'{{"type":"record","name":"R{number}","fields":[{{"name":"a","type":"int"}}]}}'}
+
+
+def register(client: httpx.Client, url: Callable[[], str], subject: str, number: int, deadline: float) -> int:
+    """As a client does that goes on asking until it is answered."""
+    while True:
+        try:
+            answer = client.post(f"{url()}/subjects/{subject}/versions", json=schema(number))
+            if answer.status_code == 200:
+                return int(answer.json()["id"])
+            assert answer.status_code >= 500, answer.text
+        except httpx.TransportError:
+            pass
+        assert time.monotonic() < deadline, "the registry did not come back"
+        time.sleep(0.05)  # the registry is down: nothing to wait on but its port
+
+
+def check_dense(url: str, given: dict[int, set[int]], total: int) -> None:
+    """Each schema has one id, no id has two schemas, none is left out; and all are there."""
+    assert {number: len(ids) for number, ids in given.items()} == dict.fromkeys(range(total), 1)
+    ids = sorted(next(iter(each)) for each in given.values())
+    assert ids == list(range(1, total + 1))
+    kept = httpx.get(f"{url}/schemas", params={"deleted": True}, timeout=30).json()
+    assert {each["id"]: each["schema"] for each in kept} == {
+        next(iter(ids)): schema(number)["schema"] for number, ids in given.items()
+    }
+
+
+def run_clients(
+    urls: list[Callable[[], str]], total: int, disturb: Callable[[Callable[[], int]], None]
+) -> dict[int, set[int]]:
+    """Every schema is registered under its own subject and, by another client, under a second one."""
+    given: dict[int, set[int]] = {number: set() for number in range(total)}
+    lock = threading.Lock()
+    deadline = time.monotonic() + 100
+
+    def work(number: int, place: int) -> None:
+        found = register(client, urls[(number + place) % len(urls)], f"s{number}-{place}", number, deadline)
+        with lock:
+            given[number].add(found)
+
+    def done() -> int:
+        with lock:
+            return sum(map(bool, given.values()))
+
+    with httpx.Client(timeout=5) as client, ThreadPoolExecutor(CLIENTS) as pool:
+        tasks = [pool.submit(work, number, place) for number in range(total) for place in (0, 1)]
+        disturb(done)
+        for task in tasks:
+            task.result()
+    return given
+
+
+def test_a_registry_killed_among_registrations_gives_dense_ids_and_loses_nothing(long_form: bool) -> None:
+    total = 500 if long_form else 100  # each is registered twice
+    with Broker() as broker, RegistryProcess(broker.bootstrap_servers) as registry:
+
+        def kill(done: Callable[[], int]) -> None:
+            for share in (0.3, 0.6):
+                while done() < total * share:
+                    time.sleep(0.01)
+                registry.kill()
+                registry.start()
+
+        given = run_clients([lambda: registry.url], total, kill)
+        check_dense(registry.url, given, total)
+        registry.stop()
+        registry.start()
+        check_dense(registry.url, given, total)
+
+
+def test_two_registries_give_the_same_ids_while_both_write() -> None:
+    total = 60
+    with (
+        Broker() as broker,
+        RegistryProcess(broker.bootstrap_servers) as one,
+        RegistryProcess(broker.bootstrap_servers) as other,
+    ):
+        given = run_clients([lambda: one.url, lambda: other.url], total, lambda _done: None)
+        for url in (one.url, other.url):
+            check_dense(url, given, total)
+
+
+def test_what_one_registry_deletes_is_gone_from_the_other_and_its_id_is_not_given_again() -> None:
+    with (
+        Broker() as broker,
+        RegistryProcess(broker.bootstrap_servers) as one,
+        RegistryProcess(broker.bootstrap_servers) as other,
+    ):
+        for number in range(3):
+            assert (
+                httpx.post(f"{one.url}/subjects/s{number}/versions", json=schema(number)).json()["id"]
+                == number + 1
+            )
+        for permanent in ("false", "true"):
+            assert httpx.delete(f"{one.url}/subjects/s2", params={"permanent": permanent}).json() == [1]
+        other.stop()
+        other.start()
+        assert httpx.get(f"{other.url}/subjects").json() == ["s0", "s1"]
+        assert httpx.post(f"{other.url}/subjects/s3/versions", json=schema(3)).json()["id"] == 4
+
+
+def test_a_topic_that_would_lose_schemas_is_refused(broker: Broker) -> None:
+    from penstock.client.admin import Admin
+
+    Admin(broker.bootstrap_servers).create_topic("not-compacted", 1, 1, {"cleanup.policy": "delete"})
+    with pytest.raises(RuntimeError):
+        RegistryProcess(broker.bootstrap_servers, "kafkastore.topic=not-compacted").start()
