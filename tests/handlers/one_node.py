@@ -40,9 +40,9 @@ class HandClock:
 class OneNode:
     """A node on a disk in memory. `ask` sends a request and gives the answer as kio reads it."""
 
-    def __init__(self, settings: dict[str, str] | None = None) -> None:
+    def __init__(self, settings: dict[str, str] | None = None, disk: SimDisk | None = None) -> None:
         self.clock = HandClock()
-        self.disk = SimDisk(Random(1))
+        self.disk = disk or SimDisk(Random(1))
         self._settings = {"log.dirs": "/data", **(settings or {})}
         self._start()
 
@@ -59,6 +59,12 @@ class OneNode:
         else:
             self.node.close()
         self._start()
+
+    def load(self) -> None:
+        """Let the coordinators read what they hold, as their threads would after a start."""
+        for runtime in (self.broker.groups.runtime, self.broker.transactions.runtime):
+            while runtime.load_next():
+                pass
 
     def connect(self, principal: Principal = ANONYMOUS, host: str = "127.0.0.1") -> Session:
         session = Session(self.broker, LISTENER, host)

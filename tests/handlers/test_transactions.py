@@ -198,12 +198,6 @@ def test_a_transaction_times_out_and_its_offsets_with_it(node: OneNode, producer
     assert node.broker.partitions.get("t", 0).log.last_stable_offset == 2
 
 
-def load_all(node: OneNode) -> None:
-    for runtime in (node.broker.groups.runtime, node.broker.transactions.runtime):
-        while runtime.load_next():
-            pass
-
-
 @pytest.mark.parametrize("killed", [True, False])
 def test_an_open_transaction_survives_a_restart(node: OneNode, producer: HandProducer, killed: bool) -> None:
     me = producer.identity()
@@ -211,7 +205,7 @@ def test_an_open_transaction_survives_a_restart(node: OneNode, producer: HandPro
     producer.write(me, b"a")
     producer.commit_offset(me, 7, version=5)
     node.restart(killed=killed)
-    load_all(node)
+    node.load()
     assert producer.fetch_offset(stable=True) is ErrorCode.UNSTABLE_OFFSET_COMMIT
     assert producer.end(me).error_code == ErrorCode.NONE
     assert producer.fetch_offset(stable=True) == 7
@@ -223,7 +217,7 @@ def test_while_it_is_loading_the_coordinator_says_so(node: OneNode, producer: Ha
     assert producer.add(me, T0) == [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS]
     answer = node.ask(Api.LIST_TRANSACTIONS, 1, state_filters=[], producer_id_filters=[], duration_filter=-1)
     assert answer.error_code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
-    load_all(node)
+    node.load()
     assert producer.add(me, T0) == [ErrorCode.NONE]
 
 

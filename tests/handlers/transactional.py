@@ -106,7 +106,9 @@ class HandProducer:
         part = answer.groups[0].topics[0].partitions[0]
         return ErrorCode(part.error_code) if part.error_code else part.committed_offset
 
-    def write(self, producer: Identity, *values: bytes, topic: str = "t", sequence: int = 0) -> int:
+    def write(
+        self, producer: Identity, *values: bytes, topic: str = "t", index: int = 0, sequence: int = 0
+    ) -> int:
         """A transactional batch, straight to the partition, past all that a produce request checks."""
         batch = encode_batch(
             [Record(None, value, (), self.node.clock.now_ms()) for value in values],
@@ -115,6 +117,6 @@ class HandProducer:
             base_sequence=sequence,
             transactional=True,
         )
-        partition = self.node.broker.partitions.get(topic, 0)
+        partition = self.node.broker.partitions.get(topic, index)
         guard = partition.begin_verification(*producer, sequence, epoch_bump=False)
         return partition.append(memoryview(batch), origin="coordinator", guard=guard).base_offset
