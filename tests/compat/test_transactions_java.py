@@ -11,6 +11,7 @@ import pytest
 from confluent_kafka import Producer
 
 from penstock.testing import Broker
+from tests.cli.test_transaction import hang
 from tests.compat.test_groups_java import available, java, make_topic
 from tests.peers.apache_kafka import jars, tool_jars
 
@@ -37,7 +38,7 @@ def test_the_java_client_copies_is_fenced_and_times_out(broker: Broker) -> None:
     assert said.split("\n")[:3] == ["copied ok", "fenced ok", "timed-out ok"]
 
 
-def test_kafkas_tool_lists_describes_and_aborts_transactions(broker: Broker) -> None:
+def test_kafkas_tool_lists_describes_aborts_and_finds_transactions(broker: Broker) -> None:
     libs, servers = available(tool_jars), broker.bootstrap_servers
     make_topic(servers, "t", 2)
     producer = Producer({"bootstrap.servers": servers, "transactional.id": "tx"})
@@ -57,6 +58,11 @@ def test_kafkas_tool_lists_describes_and_aborts_transactions(broker: Broker) -> 
     java(libs, TRANSACTIONS, *at, "abort", "--topic", "t", "--partition", "1", "--start-offset", "0")
     (ended,) = _table(java(libs, TRANSACTIONS, *at, "describe-producers", "--topic", "t", "--partition", "1"))
     assert ended[-1] == "None"
+    make_topic(servers, "hung", 1)
+    hang(servers, "hung")
+    search = ("--topic", "hung", "--max-transaction-timeout", "1")
+    (found,) = _table(java(libs, TRANSACTIONS, *at, "find-hanging", *search))
+    assert found[:3] == ["hung", "0", "77"]
 
 
 def test_kafkas_dump_tool_reads_our_transaction_log(broker: Broker, tmp_path: Path) -> None:

@@ -30,6 +30,10 @@ COMMANDS: Final = {
     "rest": ("penstock.cli.rest:rest", "Run the REST Proxy."),
     "registry": ("penstock.cli.registry:registry", "Run the Schema Registry."),
     "topic": ("penstock.cli.topic:topic", "List, create, describe, delete and grow topics."),
+    "transaction": (
+        "penstock.cli.transaction:transaction",
+        "List, describe, find hanging and abort transactions.",
+    ),
     "up": ("penstock.cli.up:up", "Run the whole platform: broker, REST Proxy, console and your scripts."),
     "version": ("penstock.cli.version:version", "Print the version."),
 }

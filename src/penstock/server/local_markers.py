@@ -13,6 +13,7 @@ from penstock.groups.coordinator import OFFSETS_TOPIC, GroupCoordinator
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.replication.markers import TransactionMarker
 from penstock.replication.partitions import Partitions
+from penstock.storage.errors import StorageError
 from penstock.transactions.markers import Ending
 from penstock.transactions.transaction import TopicPartition
 
@@ -54,5 +55,10 @@ class LocalMarkers:
             if not self._exists(topic, index):
                 return True
             _log.info("the marker for %s-%d is written later: %s", topic, index, error)
+            return False
+        except (OSError, StorageError) as error:
+            _log.error(
+                "the marker for %s-%d could not be written, and is tried again: %s", topic, index, error
+            )
             return False
         return True

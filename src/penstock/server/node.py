@@ -60,6 +60,7 @@ class Node:
             cluster_id=settings.cluster_id,
             retention_check_interval_ms=settings.log_retention_check_interval_ms,
             producer_expiration_ms=settings.producer_id_expiration_ms,
+            verifying=settings.transaction_partition_verification_enable,
         )
         self._logs.open_directories()
         self._partitions = Partitions()

@@ -32,6 +32,7 @@ class SettingsFollower:
             return
         self._broker.settings = settings
         self._logs.expire_producers_after(settings.producer_id_expiration_ms)
+        self._logs.verify_transactions(settings.transaction_partition_verification_enable)
         _log.info("settings of the broker have changed")
 
     def _own(self, image: Image) -> tuple[object, object]:

@@ -219,9 +219,6 @@ class BrokerSettings:
     transaction_state_log_segment_bytes: int = setting(
         "transaction.state.log.segment.bytes", kinds.int_(1), 104_857_600,
         "Segment size of __transaction_state.")
-    transaction_abort_timed_out_transaction_cleanup_interval_ms: int = setting(
-        "transaction.abort.timed.out.transaction.cleanup.interval.ms", kinds.int_(1), 10_000,
-        "Time between two looks for transactions that have timed out.")
     transaction_remove_expired_transaction_cleanup_interval_ms: int = setting(
         "transaction.remove.expired.transaction.cleanup.interval.ms", kinds.int_(1), 3_600_000,
         "Time between two looks for transactional ids that have expired.")

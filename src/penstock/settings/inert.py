@@ -17,6 +17,7 @@ _PAGE_CACHE: Final = "files are read through the page cache, without a buffer of
 _AT_ONCE: Final = "a coordinator appends at once, and waits for no replica"
 _RETIRED: Final = "Kafka 4 has retired it: records are always in format 2"
 _NODE_ID: Final = "node.id is given, or 1"
+_TIMERS: Final = "a transaction is aborted when its time is up, not when it is next looked at"
 _STABLE: Final = "everything that is offered is stable"
 
 _NAMES: Final[dict[str, str]] = {
@@ -35,6 +36,7 @@ _NAMES: Final[dict[str, str]] = {
         log.message.format.version log.message.downconversion.enable log.message.timestamp.difference.max.ms
         inter.broker.protocol.version
     """,
+    _TIMERS: "transaction.abort.timed.out.transaction.cleanup.interval.ms",
     _STABLE: "unstable.api.versions.enable unstable.feature.versions.enable",
     _ONE_NODE: """
         controlled.shutdown.enable controlled.shutdown.max.retries controlled.shutdown.retry.backoff.ms

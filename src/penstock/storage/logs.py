@@ -45,6 +45,7 @@ class Logs:
         cluster_id: str | None = None,
         retention_check_interval_ms: int = RETENTION_CHECK_INTERVAL_MS,
         producer_expiration_ms: int = PRODUCER_EXPIRATION_MS,
+        verifying: bool = True,
     ) -> None:
         if not dirs:
             raise ValueError("a broker needs at least one log directory")
@@ -54,6 +55,7 @@ class Logs:
         self._node_id = node_id
         self._cluster_id = cluster_id
         self._producer_expiration_ms = producer_expiration_ms
+        self._verifying = verifying
         self._retention_interval_s = retention_check_interval_ms / 1000
         self._directories = [LogDirectory(disk, path) for path in dirs]
         self._warm = WarmSegments()
@@ -207,6 +209,7 @@ class Logs:
             directory=directory,
             warm=self._warm,
             producer_expiration_ms=self._producer_expiration_ms,
+            verifying=self._verifying,
             sparse=name in directory.cleaned,
         )
         log.on_cut = lambda: self._after_cut(directory, name, log.log_end_offset)
@@ -223,6 +226,13 @@ class Logs:
         for log in self.all().values():
             with log.lock:
                 log.producers.expiration_ms = expiration_ms
+
+    def verify_transactions(self, verifying: bool) -> None:
+        """Go on under another `transaction.partition.verification.enable`, in every log."""
+        self._verifying = verifying
+        for log in self.all().values():
+            with log.lock:
+                log.producers.verifying = verifying
 
     def keep_starts(self, logs: Iterable[Log]) -> set[LogDirectory]:
         """Make durable where these logs begin now; gives the directories that failed meanwhile."""

@@ -108,6 +108,12 @@ class Cluster:
             self._topics.update(found)
         return found
 
+    def brokers(self, deadline: Deadline) -> list[int]:
+        """The ids of all brokers, as the cluster says now."""
+        self.topics((), deadline)
+        with self._lock:
+            return sorted(self._brokers)
+
     def topic(self, name: str, deadline: Deadline, *, create: bool = False) -> TopicInfo:
         """The topic as last seen; asks when it was not seen yet. `UnknownTopic` when there is none."""
         with self._lock:
