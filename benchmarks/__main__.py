@@ -25,6 +25,7 @@ from benchmarks.sections import (
     java_clients,
     latency,
     partitions,
+    spark_reading,
     throughput,
 )
 from benchmarks.systems import KAFKA, kafka_missing
@@ -41,6 +42,8 @@ SECTIONS: Final[dict[str, Section]] = {
     "footprint": footprint.run,
     "partitions": partitions.run,
     "connections": connections.run,
+    "spark-reading": spark_reading.run,
+    "spark-decoding": spark_reading.decoding,
 }
 
 

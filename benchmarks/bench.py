@@ -6,10 +6,11 @@ Samples are taken in turns (A B A B …), so that a noisy machine is noisy for b
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol, TypeVar
 
 from benchmarks.batches import batch_of
 from benchmarks.generator import Generator, Outcome
@@ -17,6 +18,16 @@ from benchmarks.plan import Plan
 from benchmarks.results import Row, Sample
 from benchmarks.systems import System, running
 from benchmarks.topics import topic
+
+
+class Named(Protocol):
+    """A broker, or whatever else is measured beside another."""
+
+    @property
+    def name(self) -> str: ...
+
+
+Measured = TypeVar("Measured", bound=Named)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +100,8 @@ class Bench:
     def alternate(
         self,
         case: str,
-        systems: list[System],
-        measure: Callable[[System], Sample],
+        systems: Sequence[Measured],
+        measure: Callable[[Measured], Sample],
         *,
         rounds: int | None = None,
     ) -> Row:

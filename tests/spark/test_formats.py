@@ -18,7 +18,7 @@ from google.protobuf.message_factory import GetMessageClass
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from penstock.client.schema_registry import NotRegistered, RegistryError, Schema
-from penstock.schemas.protobuf_descriptors import describe, message_at
+from penstock.schemas.protobuf.messages import describe, message_at
 from penstock.schemas.wire_format import write_header, write_indexes
 from penstock.spark.datasource import PenstockDataSource
 from penstock.spark.decoded_reading import DecodeFailed
@@ -27,6 +27,7 @@ from penstock.spark.format_options import FormatError
 from penstock.spark.formats.form import SchemaProblem
 from penstock.spark.formats.table import FORMATS
 from tests.peers.registry_stub import RegistryStub, registry_stub
+from tests.registry.processes import RegistryProcess
 
 on_our_broker = pytest.mark.parametrize("servers", ["penstock"], indirect=True)
 
@@ -238,6 +239,18 @@ def test_columns_are_written_with_a_derived_schema_and_read_back(
     written = write(servers, topic, rows, valueFormat=form, registry=registry.url)
     assert written == 3
     assert values(servers, topic, valueFormat=form, registry=registry.url) == rows.to_pylist()
+
+
+@on_our_broker
+def test_penstocks_own_registry_serves_readers_and_writers(
+    servers: str, new_topic: Callable[..., str]
+) -> None:
+    column = pa.array([{"id": 1, "name": "a"}], pa.struct([("id", pa.int64()), ("name", pa.string())]))
+    with RegistryProcess(servers) as own:
+        for form in ("avro", "json", "protobuf"):
+            topic = new_topic()
+            write(servers, topic, column, valueFormat=form, registry=own.url)
+            assert values(servers, topic, valueFormat=form, registry=own.url) == column.to_pylist()
 
 
 def write(servers: str, topic: str, column: pa.Array, **options: str) -> int:

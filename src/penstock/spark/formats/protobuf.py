@@ -24,7 +24,7 @@ from pyspark.sql import types as t
 from penstock.client.schema_registry import Schema
 from penstock.schemas import wire_format
 from penstock.schemas.errors import InvalidSchema
-from penstock.schemas.protobuf_descriptors import describe, message_at, path_of
+from penstock.schemas.protobuf.messages import describe, message_at, message_named, path_of
 from penstock.spark.formats.form import Column, Decode, Encode, SchemaProblem, UnreadableValue
 
 Get = Callable[[Any], Any]
@@ -112,23 +112,16 @@ def _described(schema: Schema) -> Any:
     try:
         return describe(schema.text, dict(schema.references))
     except InvalidSchema as error:
-        raise SchemaProblem(str(error)) from None
+        raise SchemaProblem(f"not a Protobuf schema: {error}") from None
 
 
 def _wanted(schema: Schema, message: str | None) -> Descriptor:
     """The message of that name, simple or full; the first one when there is no name."""
     file = _described(schema)
-    if message is None:
-        return message_at(file, (0,))
-    found = file.pool
-    for name in (message, f"{file.package}.{message}"):
-        try:
-            return found.FindMessageTypeByName(name)
-        except KeyError:
-            continue
-    raise SchemaProblem(
-        f"the schema has no message {message!r}: there are {', '.join(file.message_types_by_name)}"
-    )
+    try:
+        return message_at(file, (0,)) if message is None else message_named(file, message)
+    except InvalidSchema as error:
+        raise SchemaProblem(str(error)) from None
 
 
 def _message(message: Descriptor, within: tuple[str, ...]) -> _Typed:

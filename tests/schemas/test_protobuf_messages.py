@@ -1,4 +1,4 @@
-"""Descriptors of .proto text: what they describe is what protoc's would."""
+"""Messages of a schema: what their descriptors write and read is what generated code would."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from google.protobuf.message_factory import GetMessageClass
 
 from penstock.schemas.errors import InvalidSchema
-from penstock.schemas.protobuf_descriptors import describe, message_at, path_of
+from penstock.schemas.protobuf.messages import describe, message_at, message_named, path_of
 
 TEXT = """
 syntax = "proto3";
@@ -51,10 +51,8 @@ def test_a_message_is_found_at_its_path_and_knows_it() -> None:
         message_at(file, (5,))
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["message {", 'syntax = "proto3"; message A { Missing m = 1; }', 'import "gone.proto"; message A {}'],
-)
-def test_what_is_no_schema_is_refused(text: str) -> None:
-    with pytest.raises(InvalidSchema, match="not a Protobuf schema"):
-        describe(text, {})
+def test_a_message_is_found_by_its_name_with_and_without_its_package() -> None:
+    file = describe(TEXT, {"money.proto": MONEY})
+    assert message_named(file, "Order.Line") is message_named(file, "shop.Order.Line")
+    with pytest.raises(InvalidSchema, match="no message 'Gone': there are Customer, Order"):
+        message_named(file, "Gone")
