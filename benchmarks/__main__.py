@@ -27,6 +27,7 @@ from benchmarks.sections import (
     partitions,
     spark_reading,
     throughput,
+    transactions,
 )
 from benchmarks.systems import KAFKA, kafka_missing
 
@@ -37,6 +38,7 @@ SECTIONS: Final[dict[str, Section]] = {
     "produce": throughput.produce,
     "consume": throughput.consume,
     "latency": latency.run,
+    "transactions": transactions.run,
     "compaction": compaction.run,
     "java": java_clients.run,
     "footprint": footprint.run,
