@@ -22,7 +22,7 @@ from benchmarks.topics import topic
 from penstock.client.schema_registry import Schema
 from penstock.spark.decoding import ColumnDecoder, Decoding
 from penstock.spark.format_options import FieldFormat
-from penstock.spark.formats.table import FORMATS
+from penstock.spark.formats.table import format_named
 from tests.peers.apache_kafka import Unavailable
 
 PARTITIONS: Final = 4
@@ -84,7 +84,7 @@ def decoding(bench: Bench) -> Iterator[Table]:
 
 def _decoded_per_second(form: str) -> float:
     schema = _schema(form)
-    value = FORMATS[form].encoder(schema, None)(_FIELDS)
+    value = format_named(form).encoder(schema, None)(_FIELDS)
     column = pa.array([value] * DECODED_ROWS, pa.binary())
     decoder = ColumnDecoder(Decoding(FieldFormat("value", form, None, None, schema.text, None, None), schema))
     assert decoder.decode(column).failures == []

@@ -25,7 +25,7 @@ from penstock.spark.decoded_reading import DecodeFailed
 from penstock.spark.encoding import UnwritableRow
 from penstock.spark.format_options import FormatError
 from penstock.spark.formats.form import SchemaProblem
-from penstock.spark.formats.table import FORMATS
+from penstock.spark.formats.table import format_named
 from tests.peers.registry_stub import RegistryStub, registry_stub
 from tests.registry.processes import RegistryProcess
 
@@ -349,4 +349,4 @@ def test_a_registry_without_the_subject_and_one_that_is_not_there_are_told_apart
 )
 def test_schemas_that_no_column_can_hold_are_refused(form: str, text: str, sentence: str) -> None:
     with pytest.raises(SchemaProblem, match=sentence):
-        FORMATS[form].column(Schema(FORMATS[form].schema_type, text), None)
+        format_named(form).column(Schema(format_named(form).schema_type, text), None)

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 import threading
-import urllib.error
-import urllib.parse
-import urllib.request
 from collections import OrderedDict
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
+
+if TYPE_CHECKING:
+    from urllib.error import HTTPError
 
 SECONDS: Final = 10.0
 ANSWER_BYTES_MAX: Final = 8 * 1024 * 1024
@@ -110,11 +111,15 @@ class SchemaRegistry:
         return answer
 
     def _ask(self, method: str, path: str, what: str, body: Any = None) -> Any:
+        from urllib.error import (
+            HTTPError,  # with urllib.request, below, a tenth of a second: only who asks pays
+        )
+
         failures = []
         for url in self.urls:
             try:
                 return self._ask_one(method, url + path, body)
-            except urllib.error.HTTPError as error:
+            except HTTPError as error:
                 said = _said(error)
                 if error.code == _NOT_FOUND:
                     raise NotRegistered(f"{what} is not in the registry at {url} ({said})") from None
@@ -126,10 +131,12 @@ class SchemaRegistry:
         )
 
     def _ask_one(self, method: str, url: str, body: Any) -> Any:
+        from urllib.request import Request, urlopen
+
         data = None if body is None else json.dumps(body).encode()
         headers = {"Accept": _JSON, "Content-Type": _JSON}
-        request = urllib.request.Request(url, data, headers, method=method)
-        with urllib.request.urlopen(request, timeout=self._timeout_seconds) as answer:
+        request = Request(url, data, headers, method=method)
+        with urlopen(request, timeout=self._timeout_seconds) as answer:
             text = answer.read(ANSWER_BYTES_MAX + 1)
         if len(text) > ANSWER_BYTES_MAX:
             raise ValueError(f"an answer of more than {ANSWER_BYTES_MAX} bytes")
@@ -137,10 +144,10 @@ class SchemaRegistry:
 
 
 def _quoted(subject: str) -> str:
-    return urllib.parse.quote(subject, safe="")
+    return quote(subject, safe="")
 
 
-def _said(error: urllib.error.HTTPError) -> str:
+def _said(error: HTTPError) -> str:
     text = error.read(4096).decode(errors="replace")
     try:
         return str(json.loads(text)["message"])

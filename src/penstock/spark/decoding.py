@@ -21,7 +21,7 @@ from penstock.schemas import wire_format
 from penstock.schemas.errors import SchemaError
 from penstock.spark.format_options import FieldFormat
 from penstock.spark.formats.form import Decode, SchemaProblem, UnreadableValue
-from penstock.spark.formats.table import FORMATS, checked, registry_for
+from penstock.spark.formats.table import checked, format_named, registry_for
 
 KEPT: Final = 200
 """Decoders that a worker keeps; a topic has a handful of schemas."""
@@ -41,7 +41,7 @@ class Decoding:
     def spark_type(self) -> DataType:
         if self.reader is None:
             return StringType()
-        return FORMATS[self.field.format].column(self.reader, self.field.message).spark
+        return format_named(self.field.format).column(self.reader, self.field.message).spark
 
 
 class Decoded(NamedTuple):
@@ -55,7 +55,7 @@ def resolve(field: FieldFormat) -> Decoding:
     """Settle the reader's schema: the one given, the version wanted, or the subject's latest as of now."""
     if not field.has_schema:
         return Decoding(field, None)
-    form = FORMATS[field.format]
+    form = format_named(field.format)
     if field.schema is not None:
         return Decoding(field, Schema(form.schema_type, field.schema))
     assert field.registry_urls is not None, "options without a schema have a registry"
@@ -77,7 +77,8 @@ class ColumnDecoder:
         self._type = to_arrow_type(decoding.spark_type, timezone="UTC")
         self._raw_type = self._type
         if decoding.reader is not None:
-            self._raw_type = FORMATS[self._field.format].column(decoding.reader, self._field.message).arrow
+            form = format_named(self._field.format)
+            self._raw_type = form.column(decoding.reader, self._field.message).arrow
 
     def decode(self, column: pa.Array) -> Decoded:
         if self._reader is None:
@@ -113,7 +114,7 @@ class ColumnDecoder:
         return decode
 
     def _compiled(self, schema_id: int | None, path: tuple[int, ...]) -> Decode:
-        form, writer = FORMATS[self._field.format], self._reader
+        form, writer = format_named(self._field.format), self._reader
         assert writer is not None, "strings need no decoder"
         if schema_id is not None and self._field.registry_urls is not None:
             writer = checked(

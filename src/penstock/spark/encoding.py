@@ -21,7 +21,7 @@ from penstock.client.schema_registry import NotRegistered, Schema, SchemaRegistr
 from penstock.schemas import wire_format
 from penstock.spark.format_options import NAMES, FieldFormat, FormatError, field_formats
 from penstock.spark.formats.form import Format, UnreadableValue
-from penstock.spark.formats.table import FORMATS, checked, registry_for
+from penstock.spark.formats.table import checked, format_named, registry_for
 
 
 class UnwritableRow(ValueError):
@@ -88,7 +88,7 @@ def encoding_for(given: Mapping[str, str], rows: StructType, topic: str | None) 
 
 
 def _settled(field: FieldFormat, rows: StructType) -> FieldEncoding:
-    form = FORMATS[field.format]
+    form = format_named(field.format)
     given = None if field.schema is None else Schema(form.schema_type, field.schema)
     if field.registry_urls is None:
         assert given is not None, "options without a registry have a schema"
@@ -119,7 +119,7 @@ def _registered(
 
 
 def _encoded(each: FieldEncoding, column: pa.Array) -> pa.Array:
-    encode, frame = FORMATS[each.field.format].encoder(each.schema, each.field.message), each.frame
+    encode, frame = format_named(each.field.format).encoder(each.schema, each.field.message), each.frame
     out: list[bytes | None] = []
     for value in _python(column):
         try:

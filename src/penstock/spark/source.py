@@ -21,7 +21,6 @@ from pyspark.sql.streaming.datasource import (
 from pyspark.sql.types import StructType
 
 from penstock.spark.clusters import cluster_for
-from penstock.spark.decoded_reading import read_decoded
 from penstock.spark.decoding import Decoding
 from penstock.spark.discovery import discover, look_again
 from penstock.spark.limits import Minimum, OffsetRange, Offsets, limited, split
@@ -59,6 +58,8 @@ def _read(
     partition: OffsetRange, schema: StructType, options: ReadOptions, decodings: Sequence[Decoding]
 ) -> Iterator[pa.RecordBatch]:
     if decodings:
+        from penstock.spark.decoded_reading import read_decoded  # few queries need it
+
         return read_decoded(partition, schema, options, decodings)
     return read_range(partition, schema, options)
 

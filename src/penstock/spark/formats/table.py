@@ -4,18 +4,29 @@ from __future__ import annotations
 
 import os
 import threading
+from functools import cache
+from importlib import import_module
 from typing import Final
 
 from penstock.client.schema_registry import Schema, SchemaRegistry
-from penstock.spark.formats.avro import Avro
 from penstock.spark.formats.form import Format, SchemaProblem
-from penstock.spark.formats.json_schema import JsonSchema
-from penstock.spark.formats.protobuf import Protobuf
 
-FORMATS: Final[dict[str, Format]] = {"avro": Avro(), "json": JsonSchema(), "protobuf": Protobuf()}
+_MODULES: Final = {
+    "avro": ("avro", "Avro"),
+    "json": ("json_schema", "JsonSchema"),
+    "protobuf": ("protobuf", "Protobuf"),
+}
 
 _lock = threading.Lock()
 _registries: dict[tuple[int, str], SchemaRegistry] = {}
+
+
+@cache
+def format_named(name: str) -> Format:
+    """Loaded when it is first asked for: each brings a library, and every Python worker would pay for all."""
+    module, kind = _MODULES[name]
+    made: Format = getattr(import_module(f"penstock.spark.formats.{module}"), kind)()
+    return made
 
 
 def registry_for(urls: str) -> SchemaRegistry:
