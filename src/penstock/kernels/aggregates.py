@@ -52,7 +52,7 @@ class StreamAggregate(_InStore):
 
     def bind(self, context: Context) -> Process:
         store, initializer, aggregator = context.stores[self.store], self.initializer, self.aggregator
-        emitter = Emitter(context, send_old=self.send_old, cached=self.caching)
+        emitter = Emitter(context, store, send_old=self.send_old, cached=self.caching)
 
         def process(record: Record) -> None:
             key, value, timestamp, headers = record
@@ -64,8 +64,8 @@ class StreamAggregate(_InStore):
                 timestamp = latest(timestamp, row.timestamp)
             new = aggregator(key, value, initializer() if old is None else old)
             before = None
-            if self.send_old:  # read again: the function may have changed the aggregate in place
-                before = store.get(key) if row is not None or context.task.caching else initializer()
+            if emitter.needs_old:  # read again: the function may have changed the aggregate in place
+                before = store.get(key) if row is not None or emitter.cached else initializer()
             newest = store.put(key, new, timestamp)
             if newest is not None:
                 emitter.emit(store.raw_key(key), Record(key, Change(new, before, newest), timestamp, headers))
@@ -81,7 +81,7 @@ class StreamReduce(_InStore):
 
     def bind(self, context: Context) -> Process:
         store, reducer = context.stores[self.store], self.reducer
-        emitter = Emitter(context, send_old=self.send_old, cached=self.caching)
+        emitter = Emitter(context, store, send_old=self.send_old, cached=self.caching)
 
         def process(record: Record) -> None:
             key, value, timestamp, headers = record
@@ -109,10 +109,8 @@ class TableAggregate(_InStore):
     subtractor: Function = take_one
 
     def bind(self, context: Context) -> Process:
-        store, emitter = (
-            context.stores[self.store],
-            Emitter(context, send_old=self.send_old, cached=self.caching),
-        )
+        store = context.stores[self.store]
+        emitter = Emitter(context, store, send_old=self.send_old, cached=self.caching)
 
         def process(record: Record) -> None:
             key, change, timestamp, headers = record
@@ -125,7 +123,9 @@ class TableAggregate(_InStore):
             if change.new is not None:
                 new = self.adder(key, change.new, self.initializer() if between is None else between)
                 timestamp = timestamp if row is None else latest(timestamp, row.timestamp)
-            before = None if row is None else store.get(key)
+            before = (
+                store.get(key) if emitter.needs_old else None
+            )  # read again: it may have been changed in place
             newest = store.put(key, new, timestamp)
             if newest is not None:
                 emitter.emit(store.raw_key(key), Record(key, Change(new, before, newest), timestamp, headers))
@@ -139,10 +139,8 @@ class TableReduce(_InStore):
     subtractor: Function = take_one
 
     def bind(self, context: Context) -> Process:
-        store, emitter = (
-            context.stores[self.store],
-            Emitter(context, send_old=self.send_old, cached=self.caching),
-        )
+        store = context.stores[self.store]
+        emitter = Emitter(context, store, send_old=self.send_old, cached=self.caching)
 
         def process(record: Record) -> None:
             key, change, timestamp, headers = record
@@ -156,7 +154,9 @@ class TableReduce(_InStore):
                 new = change.new if between is None else self.adder(between, change.new)
                 if between is not None:
                     timestamp = latest(timestamp, row.timestamp)
-            before = None if row is None else store.get(key)
+            before = (
+                store.get(key) if emitter.needs_old else None
+            )  # read again: it may have been changed in place
             newest = store.put(key, new, timestamp)
             if newest is not None:
                 emitter.emit(store.raw_key(key), Record(key, Change(new, before, newest), timestamp, headers))

@@ -11,6 +11,9 @@ from typing import Any
 
 from penstock.kernels.record import UNKNOWN_TIME, Change, Metadata, Record
 
+Held = tuple[Any, Record, Metadata | None]
+"""The row before the step, the record of its last change, and where that came from."""
+
 Process = Callable[[Record], None]
 Getter = Callable[[Any, int | None], Any]
 """The current row of a table as `Stamped`, or the one as of a time where the table is versioned."""
@@ -27,6 +30,9 @@ class TaskState:
     metadata: Metadata | None = None  # of the record being processed; none in a wall-clock punctuator
     caching: bool = False  # one update a key and step, instead of every update
     commit_requested: bool = False
+    held: dict[str, dict[bytes, Held]] = field(
+        default_factory=dict
+    )  # changes to be told when the step ends, by store
 
     @property
     def record_time(self) -> int:
@@ -73,28 +79,33 @@ class Context:
 
 
 class Emitter:
-    """How a table that has a store tells its changes: each at once, or the last of each key when the step
-    ends.
+    """How a table with a store tells its changes: each at once, or the last of each key when the step ends.
+
+    Operators that share a store share what is held back, so that the last change of a key is what is told.
     """
 
-    def __init__(self, context: Context, *, send_old: bool, cached: bool = True) -> None:
+    def __init__(self, context: Context, store: Any, *, send_old: bool, cached: bool = True) -> None:
         self._context, self._send_old = context, send_old
-        self._cached = cached and context.task.caching
-        self._pending: dict[bytes, tuple[Any, Record, Metadata | None]] = {}
+        self.cached = cached and context.task.caching
+        self.needs_old = (
+            send_old or self.cached
+        )  # held back, a row that came and went need not be told at all
+        self._held: dict[bytes, Held] = context.task.held.setdefault(store.name, {})
         context.emitters.append(self)
 
     def emit(self, raw_key: bytes, record: Record) -> None:
         change: Change = record.value
-        if not self._cached:
+        if not self.cached:
             self._context.forward(record if self._send_old else record.with_value(_without_old(change)))
             return
-        first_old = self._pending.pop(raw_key, (change.old,))[0]
-        self._pending[raw_key] = (first_old, record, self._context.task.metadata)
+        first_old = self._held.pop(raw_key, (change.old,))[0]
+        self._held[raw_key] = (first_old, record, self._context.task.metadata)
 
     def flush(self) -> None:
         """Forward what was held back, as if each key had changed once."""
-        pending, self._pending = self._pending, {}
-        for old, record, metadata in pending.values():
+        held = list(self._held.values())
+        self._held.clear()
+        for old, record, metadata in held:
             change: Change = record.value
             if change.new is None and old is None:
                 continue

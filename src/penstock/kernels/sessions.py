@@ -43,7 +43,7 @@ class SessionAggregate(TableOperation):
     def bind(self, context: Context) -> Process:
         store: SessionStore = context.stores[self.store]
         windows = self.windows
-        emitter = Emitter(context, send_old=self.send_old, cached=self.caching and not self.on_close)
+        emitter = Emitter(context, store, send_old=self.send_old, cached=self.caching and not self.on_close)
 
         def tell(session: Windowed, new: Any, old: Any) -> None:
             if not self.on_close:

@@ -38,6 +38,9 @@ class TableJoinSide(TableOperation):
     def tables_read(self) -> tuple[str, ...]:
         return (self.other,)
 
+    def reads_told_rows(self) -> bool:
+        return True
+
     def wants_old(self, parents: Parents) -> tuple[tuple[str, bool], ...]:
         return (
             () if self.other_needed else ((self.this, True),)
@@ -113,12 +116,13 @@ class TableJoinMerge(TableOperation):
         if self.store is None:
             return context.forward
         store = context.stores[self.store]
-        emitter = Emitter(context, send_old=self.send_old, cached=self.caching)
+        emitter = Emitter(context, store, send_old=self.send_old, cached=self.caching)
 
         def process(record: Record) -> None:
+            old = store.get(record.key) if emitter.cached else record.value.old
             newest = store.put(record.key, record.value.new, record.timestamp)
             if newest is not None:
-                change = Change(record.value.new, record.value.old, newest)
+                change = Change(record.value.new, old, newest)
                 emitter.emit(store.raw_key(record.key), record.with_value(change))
 
         return process

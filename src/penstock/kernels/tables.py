@@ -49,12 +49,12 @@ class TableSource(TableOperation):
         if not self.materialized:
             return self._bind_without_store(context)
         store = context.stores[self.store]
-        emitter = Emitter(context, send_old=self.send_old, cached=self.caching)
+        emitter = Emitter(context, store, send_old=self.send_old, cached=self.caching)
 
         def process(record: Record) -> None:
             if record.key is None:
                 return
-            old = store.get(record.key) if self.send_old else None
+            old = store.get(record.key) if emitter.needs_old else None
             newest = store.put(record.key, record.value, record.timestamp)
             if newest is not None:
                 change = Change(record.value, old, newest)
@@ -109,12 +109,12 @@ class _RowByRow(TableOperation):
 
     def bind(self, context: Context) -> Process:
         store = None if self.store is None else context.stores[self.store]
-        emitter = Emitter(context, send_old=self.send_old, cached=self.caching) if store else None
+        emitter = Emitter(context, store, send_old=self.send_old, cached=self.caching) if store else None
 
         def old_of(record: Record) -> Any:
-            if not self.send_old:
-                return None
-            return store.get(record.key) if store else self._new(record.key, record.value.old)
+            if emitter is not None and store is not None:
+                return store.get(record.key) if emitter.needs_old else None
+            return self._new(record.key, record.value.old) if self.send_old else None
 
         def process(record: Record) -> None:
             change: Change = record.value

@@ -42,9 +42,9 @@ class WindowTeller:
     def __init__(self, context: Context, operation: WindowedAggregation) -> None:
         self._context, self._store = context, context.stores[operation.store]
         self._on_close = operation.on_close
-        self._emitter = Emitter(
-            context, send_old=operation.send_old, cached=operation.caching and not operation.on_close
-        )
+        cached = operation.caching and not operation.on_close
+        self._emitter = Emitter(context, self._store, send_old=operation.send_old, cached=cached)
+        self.cached, self.needs_old = self._emitter.cached, self._emitter.needs_old
 
     def update(self, record: Record, window: Windowed, change: Change, timestamp: int) -> None:
         if not self._on_close:
@@ -92,9 +92,9 @@ class WindowAggregate(WindowedAggregation):
                 old = initializer() if row is None else row.value
                 new = aggregator(key, value, old)
                 before = None
-                if self.send_old:  # read again: the function may have changed the aggregate in place
-                    keep_none = row is not None or context.task.caching
-                    before = store.fetch(key, start) if keep_none else initializer()
+                if teller.needs_old:  # read again: the function may have changed the aggregate in place
+                    there = row is not None or teller.cached
+                    before = store.fetch(key, start) if there else initializer()
                 store.put(key, new, start, when)
                 window = Windowed(key, start, min(start + size_ms, FOREVER))
                 teller.update(record, window, Change(new, before), when)

@@ -19,6 +19,7 @@ from penstock.kernels.operation import TableOperation
 from penstock.kernels.record import UNKNOWN_TIME, Headers, Metadata, Record
 from penstock.kernels.serdes import SerdeError, from_bytes, to_bytes
 from penstock.kernels.timestamps import Incoming
+from penstock.kernels.told import ToldRows
 from penstock.plan.nodes import Node, Sink, Source
 from penstock.plan.plan import Plan
 from penstock.plan.punctuation import Punctuators
@@ -90,6 +91,21 @@ class Snapshot(NamedTuple):
     partition_times: dict[tuple[str, int], int]
 
 
+class _Views:
+    """Rows of tables by their nodes' names, each made when it is first asked for."""
+
+    def __init__(self, plan: Plan, stores: Mapping[str, Any]) -> None:
+        self._plan, self._stores = plan, stores
+        self._known: dict[str, Getter] = {}
+
+    def __call__(self, name: str) -> Getter:
+        if name not in self._known:
+            node = self._plan.by_name[name]
+            assert isinstance(node.operation, TableOperation)
+            self._known[name] = node.operation.view(self._stores, node.parents, self)
+        return self._known[name]
+
+
 class Task:
     def __init__(
         self,
@@ -122,7 +138,14 @@ class Task:
             for spec in plan.used_stores
         }
         self._global_stores = global_stores(plan)
-        self._views: dict[str, Getter] = {}
+        self._views = _Views(plan, self.stores)
+        self._told_views = self._views
+        if self.state.caching:
+            told = {
+                name: ToldRows(store, self.state.held.setdefault(name, {}))
+                for name, store in self.stores.items()
+            }
+            self._told_views = _Views(plan, told)
         self._contexts = [self._context(node) for node in plan.nodes]
         self._processes: dict[str, Process] = {}
         self._bind()
@@ -132,20 +155,14 @@ class Task:
     def _context(self, node: Node) -> Context:
         context = Context(node.name, self.state, marks=self._marks.setdefault(f"node {node.name}", {}))
         context.stores = {name: self.stores[name] for name in (*self._global_stores, *node.stores)}
-        context.views = {table: self._view(table) for table in node.operation.tables_read()}
+        views = self._told_views if node.operation.reads_told_rows() else self._views
+        context.views = {table: views(table) for table in node.operation.tables_read()}
 
         def schedule(interval: int, kind: str, callback: Callable[[int], None]) -> Callable[[], None]:
             return self.punctuators.schedule(interval, kind, callback, self.state.now_ms)
 
         context.schedule = schedule
         return context
-
-    def _view(self, name: str) -> Getter:
-        if name not in self._views:
-            node = self.plan.by_name[name]
-            assert isinstance(node.operation, TableOperation)
-            self._views[name] = node.operation.view(self.stores, node.parents, self._view)
-        return self._views[name]
 
     def _bind(self) -> None:
         """Children first, so that a parent finds them when it forwards."""

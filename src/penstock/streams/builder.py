@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 from penstock.kernels.serdes import Serde
 from penstock.kernels.store_specs import StoreSpec
@@ -32,16 +32,38 @@ class StreamsBuilder:
     def __init__(self, *, key_serde: Serde[Any] | None = None, value_serde: Serde[Any] | None = None) -> None:
         self._graph = Graph(key_serde, value_serde)
 
+    @overload
     def stream(
         self,
         topics: str | Iterable[str] | re.Pattern[str],
         *,
-        key_serde: Serde[K] | None = None,
-        value_serde: Serde[V] | None = None,
+        key_serde: Serde[K],
+        value_serde: Serde[V],
         timestamp_extractor: TimestampExtractor | None = None,
         reset: str | None = None,
         name: str | None = None,
-    ) -> KStream[K, V]:
+    ) -> KStream[K, V]: ...
+    @overload
+    def stream(
+        self,
+        topics: str | Iterable[str] | re.Pattern[str],
+        *,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+        timestamp_extractor: TimestampExtractor | None = None,
+        reset: str | None = None,
+        name: str | None = None,
+    ) -> KStream[Any, Any]: ...
+    def stream(
+        self,
+        topics: str | Iterable[str] | re.Pattern[str],
+        *,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+        timestamp_extractor: TimestampExtractor | None = None,
+        reset: str | None = None,
+        name: str | None = None,
+    ) -> KStream[Any, Any]:
         """Records of a topic, of several, or of all whose names match a pattern."""
         key, value = self._graph.key_serde(key_serde), self._graph.value_serde(value_serde)
         names: tuple[str, ...] = ()
@@ -56,17 +78,41 @@ class StreamsBuilder:
             self._graph, names, key, value, pattern, timestamp_extractor, _reset(reset), name
         )
 
+    @overload
     def table(
         self,
         topic: str,
         *,
-        key_serde: Serde[K] | None = None,
-        value_serde: Serde[V] | None = None,
+        key_serde: Serde[K],
+        value_serde: Serde[V],
         materialized: Materialized | str | None = None,
         timestamp_extractor: TimestampExtractor | None = None,
         reset: str | None = None,
         name: str | None = None,
-    ) -> KTable[K, V]:
+    ) -> KTable[K, V]: ...
+    @overload
+    def table(
+        self,
+        topic: str,
+        *,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+        materialized: Materialized | str | None = None,
+        timestamp_extractor: TimestampExtractor | None = None,
+        reset: str | None = None,
+        name: str | None = None,
+    ) -> KTable[Any, Any]: ...
+    def table(
+        self,
+        topic: str,
+        *,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+        materialized: Materialized | str | None = None,
+        timestamp_extractor: TimestampExtractor | None = None,
+        reset: str | None = None,
+        name: str | None = None,
+    ) -> KTable[Any, Any]:
         """A topic read as changes of a table. It keeps a store if it has a name, or if somebody needs one."""
         graph, store = self._graph, Materialized.of(materialized)
         store_name = store.name or graph.new_store_name(f"{topic}-")
@@ -81,15 +127,35 @@ class StreamsBuilder:
         graph.add(node, operation, source)
         return KTable(graph, node, key, value, {source}, versioned=store.history is not None)
 
+    @overload
     def global_table(
         self,
         topic: str,
         *,
-        key_serde: Serde[K] | None = None,
-        value_serde: Serde[V] | None = None,
+        key_serde: Serde[K],
+        value_serde: Serde[V],
         materialized: Materialized | str | None = None,
         name: str | None = None,
-    ) -> GlobalKTable[K, V]:
+    ) -> GlobalKTable[K, V]: ...
+    @overload
+    def global_table(
+        self,
+        topic: str,
+        *,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+        materialized: Materialized | str | None = None,
+        name: str | None = None,
+    ) -> GlobalKTable[Any, Any]: ...
+    def global_table(
+        self,
+        topic: str,
+        *,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+        materialized: Materialized | str | None = None,
+        name: str | None = None,
+    ) -> GlobalKTable[Any, Any]:
         """A topic read whole by every instance."""
         graph, store = self._graph, Materialized.of(materialized)
         if store.history is not None:
