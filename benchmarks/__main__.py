@@ -25,6 +25,7 @@ from benchmarks.sections import (
     java_clients,
     latency,
     partitions,
+    rest,
     spark_reading,
     throughput,
     transactions,
@@ -46,6 +47,7 @@ SECTIONS: Final[dict[str, Section]] = {
     "connections": connections.run,
     "spark-reading": spark_reading.run,
     "spark-decoding": spark_reading.decoding,
+    "rest": rest.run,
 }
 
 

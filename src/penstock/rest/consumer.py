@@ -28,7 +28,20 @@ SLICE_S: Final = 0.1
 DRAIN_MAX: Final = 500
 PATTERN_AGE_S: Final = 10.0
 """A subscription by pattern looks for new topics this often, while it is read."""
-PASSING_ERRORS: Final = {"_PARTITION_EOF", "UNKNOWN_TOPIC_OR_PART", "_MAX_POLL_EXCEEDED"}
+LASTING: Final = {
+    "_AUTHENTICATION",
+    "_AUTO_OFFSET_RESET",
+    "_BAD_MSG",
+    "_FATAL",
+    "FENCED_INSTANCE_ID",
+    "GROUP_MAX_SIZE_REACHED",
+    "INCONSISTENT_GROUP_PROTOCOL",
+    "INVALID_GROUP_ID",
+    "OFFSET_OUT_OF_RANGE",
+    "SASL_AUTHENTICATION_FAILED",
+}
+"""What a client must hear of. Of anything else librdkafka takes care itself: a coordinator that moves, a
+topic that is not there yet."""
 
 Partition = tuple[str, int]
 
@@ -241,7 +254,7 @@ class Consumer:
         for raw in polled:
             if (error := raw.error()) is None:
                 messages.append(to_message(raw))
-            elif error.name() not in PASSING_ERRORS:
+            elif error.name() in LASTING or error.name().endswith("_AUTHORIZATION_FAILED"):
                 self.step_back(messages)
                 raise self._error(error, "read records", raw.topic())
         return messages
