@@ -19,7 +19,7 @@ from penstock.client.errors import ClientError
 from penstock.client.librdkafka import Connection
 from penstock.client.paging import Message
 from penstock.client.reading import to_message
-from penstock.rest.config import CONSUMER_QUEUE_KBYTES, RestSettings
+from penstock.rest.config import CONSUMER_QUEUE_KBYTES, RECORDS_MAX, RestSettings
 from penstock.rest.errors import ILLEGAL_STATE, INVALID_PAYLOAD, RestError
 from penstock.rest.formats import Format
 
@@ -97,6 +97,7 @@ class Consumer:
         self._look_for_topics()
 
     def unsubscribe(self) -> None:
+        self._store_positions()
         self._consumer.unsubscribe()
         self._consumer.unassign()
         self._topics, self._pattern, self._assigned = [], None, False
@@ -110,6 +111,7 @@ class Consumer:
 
         if self._topics or self._pattern is not None:
             raise _exclusive()
+        self._store_positions()
         wanted = list(dict.fromkeys(partitions))
         self._consumer.assign([TopicPartition(*partition) for partition in wanted])
         self._assigned = bool(wanted)
@@ -121,7 +123,10 @@ class Consumer:
     # -- records
 
     def read(self, timeout_s: float, max_bytes: int) -> list[Message]:
-        """Records until there are bytes enough or time is up. The last one may go beyond `max_bytes`."""
+        """Records until time is up or there are `max_bytes`, which the last ones may exceed a little.
+
+        With more than `fetch.min.bytes` it only takes what has been fetched already.
+        """
         if not self._topics and self._pattern is None and not self._assigned:
             raise RestError(
                 ILLEGAL_STATE,
@@ -130,15 +135,11 @@ class Consumer:
         self._store_positions()
         deadline = time.monotonic() + timeout_s
         messages: list[Message] = []
-        size = 0
-        while not self._enough(size, max_bytes) and not self.stopping:
-            self._look_for_topics()
-            remaining = deadline - time.monotonic()
-            found = self._poll(max(0.0, min(remaining, SLICE_S)), _room(size, len(messages), max_bytes))
-            size += sum(len(message.key or b"") + len(message.value or b"") for message in found)
-            messages += found
-            if remaining <= 0 and not found:
-                break
+        try:
+            self._gather(messages, deadline, max_bytes)
+        except ClientError:
+            self.step_back(messages)
+            raise
         return messages
 
     def answered(self, messages: Sequence[Message]) -> None:
@@ -239,25 +240,34 @@ class Consumer:
             topic_metadata_refresh_interval_ms=10_000,
         )
 
-    def _enough(self, size: int, max_bytes: int) -> bool:
-        at_least = self.own.fetch_min_bytes
-        return size >= max_bytes or (0 <= at_least < size)
+    def _enough(self, size: int) -> bool:
+        return 0 <= self.own.fetch_min_bytes < size
 
-    def _poll(self, timeout_s: float, room: int) -> list[Message]:
+    def _gather(self, messages: list[Message], deadline: float, max_bytes: int) -> None:
+        size = 0
+        while size < max_bytes and len(messages) < RECORDS_MAX and not self.stopping:
+            self._look_for_topics()
+            wait_s = 0.0 if self._enough(size) else deadline - time.monotonic()
+            before = len(messages)
+            self._poll(messages, max(0.0, min(wait_s, SLICE_S)), _room(size, before, max_bytes))
+            found = messages[before:]
+            size += sum(len(message.key or b"") + len(message.value or b"") for message in found)
+            if time.monotonic() >= deadline or (wait_s <= 0 and not found):
+                return
+
+    def _poll(self, messages: list[Message], timeout_s: float, room: int) -> None:
+        """Adds what comes; an error that lasts is raised behind what came before it."""
         first = self._consumer.poll(timeout_s)
         if first is None:
-            return []
+            return
         polled = [first]
         if room > 1:
             polled += self._consumer.consume(num_messages=room - 1, timeout=0)
-        messages: list[Message] = []
         for raw in polled:
             if (error := raw.error()) is None:
                 messages.append(to_message(raw))
             elif error.name() in LASTING or error.name().endswith("_AUTHORIZATION_FAILED"):
-                self.step_back(messages)
                 raise self._error(error, "read records", raw.topic())
-        return messages
 
     def _look_for_topics(self) -> None:
         """Subscribes to what the pattern matches now; Kafka's Java client matches whole names, too."""

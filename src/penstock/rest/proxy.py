@@ -46,6 +46,7 @@ class Proxy:
         self.producing: Producing
         self.instances: Instances
         self._threads: Threads
+        self._cluster_id = ""
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -69,6 +70,12 @@ class Proxy:
             raise from_client(error) from error
         except TimeoutError as error:
             raise RestError(UNAVAILABLE, f"Kafka did not answer within {within_s:g} s.") from error
+
+    async def cluster_id(self) -> str:
+        """Asked once: a proxy serves one cluster, whose id does not change."""
+        if not self._cluster_id:
+            self._cluster_id = (await self.ask(self.admin.cluster)).cluster_id or ""
+        return self._cluster_id
 
     async def with_instance(
         self, group: str, name: str, call: Callable[[Consumer], T], within_s: float = 0.0

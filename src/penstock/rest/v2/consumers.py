@@ -170,12 +170,14 @@ def read_records(consumer: Consumer, timeout_s: float, max_bytes: int, schemas: 
     for at, message in enumerate(messages):
         try:
             records.append(_read_record(consumer.own.format, message, schemas))
-        except (ValueError, RecursionError) as error:
+        except (ValueError, RecursionError, RestError) as error:
             consumer.step_back(messages[at:])
-            if not records:
-                where = (message.topic, message.partition, message.offset)
-                raise undecodable(*where, consumer.own.format, str(error)) from error
-            break
+            if records:
+                break
+            if isinstance(error, RestError):  # the Schema Registry does not answer
+                raise
+            where = (message.topic, message.partition, message.offset)
+            raise undecodable(*where, consumer.own.format, str(error)) from error
     consumer.answered(messages[: len(records)])
     return msgspec.json.encode(records)
 

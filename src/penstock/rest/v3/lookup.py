@@ -50,16 +50,26 @@ class View:
         return found
 
 
+async def check_cluster(proxy: Proxy, call: Call) -> str:
+    """The id of the cluster, without asking again what it holds."""
+    cluster_id = await proxy.cluster_id()
+    if call.path["cluster_id"] != cluster_id:
+        raise _other_cluster(cluster_id, call.path["cluster_id"])
+    return cluster_id
+
+
 async def view_of(proxy: Proxy, call: Call) -> View:
     """The cluster that the path names; this proxy knows one."""
     info, topics = await proxy.ask(proxy.admin.describe)
     cluster_id = info.cluster_id or ""
     asked = call.path.get("cluster_id", cluster_id)
     if asked != cluster_id:
-        raise RestError(
-            404, f"HTTP 404 Not Found: this proxy serves cluster {cluster_id!r}, not {asked!r:.80}."
-        )
+        raise _other_cluster(cluster_id, asked)
     return View(Links(proxy.url_of(call), cluster_id), info, topics)
+
+
+def _other_cluster(cluster_id: str, asked: str) -> RestError:
+    return RestError(404, f"HTTP 404 Not Found: this proxy serves cluster {cluster_id!r}, not {asked!r:.80}.")
 
 
 def number(text: str, code: int, what: str) -> int:

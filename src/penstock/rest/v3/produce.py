@@ -15,7 +15,7 @@ from penstock.rest.errors import INVALID_BATCH, INVALID_PAYLOAD, RestError, bad_
 from penstock.rest.json_values import JsonValues, NotJson, ValueTooLarge
 from penstock.rest.producing import Outcome
 from penstock.rest.proxy import Proxy
-from penstock.rest.v3.lookup import view_of
+from penstock.rest.v3.lookup import check_cluster
 from penstock.rest.v3.record_data import Encoded, encode_record, iso_time
 from penstock.rest.v3.record_stream import RecordStream
 from penstock.rest.v3.requests import Batch, BatchResult, Failure, Record, Success, Written
@@ -33,7 +33,7 @@ class ProduceRoutes:
     async def records(self, call: Call) -> RecordStream:
         """The first record is awaited before the answer begins, so that a body without any is an error."""
         check_consumed(call.request.headers.get("content-type", ""), PLAIN_JSON)
-        cluster_id = (await view_of(self._proxy, call)).links.cluster_id
+        cluster_id = await check_cluster(self._proxy, call)
         topic = call.path["topic_name"]
         values = json_values(call.request.stream())
         first = await anext(values, None)
@@ -61,7 +61,7 @@ class ProduceRoutes:
             raise RestError(INVALID_BATCH, "Batch entry identifier is not a valid string.")
         if len({entry.id for entry in entries}) < len(entries):
             raise RestError(INVALID_BATCH, "Batch entry IDs are not distinct.")
-        cluster_id = (await view_of(self._proxy, call)).links.cluster_id
+        cluster_id = await check_cluster(self._proxy, call)
         written = [
             await self._produce_record(cluster_id, call.path["topic_name"], entry) for entry in entries
         ]

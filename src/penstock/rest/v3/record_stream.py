@@ -7,6 +7,7 @@ from it; when nothing moves for too long, the stream ends with an error as its l
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, Final
 
@@ -17,6 +18,7 @@ from starlette.types import Receive, Scope, Send
 
 from penstock.web.errors import ErrorBody, HttpError
 
+_log = logging.getLogger(__name__)
 SEPARATOR: Final = b"\r\n"
 CHUNK_BYTES: Final = 32 * 1024
 
@@ -70,6 +72,9 @@ class RecordStream(Response):
             )
         except ClientDisconnect:
             pass
+        except Exception:  # a bug; the client hears that its stream is over
+            _log.exception("a stream of records failed")
+            await self._pending.put(_settled(ErrorBody(50001, "Internal Server Error")))
         await self._pending.put(None)
 
     async def _write(self, send: Send) -> None:
