@@ -16,8 +16,14 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from penstock.clock import SystemClock
+from penstock.controller.broker_records import (
+    BrokerRegistrationChangeRecord,
+    Endpoint,
+    RegisterBrokerRecord,
+)
 from penstock.controller.controller import Controller
 from penstock.controller.metadata_records import PartitionRecord, TopicRecord
+from penstock.controller.partition_records import PartitionChangeRecord
 from penstock.controller.quorum import Quorum
 from penstock.settings import TopicSettings
 from penstock.storage.disk import OsDisk
@@ -115,13 +121,24 @@ def test_the_dump_tool_reads_a_snapshot_of_the_metadata(tmp_path: Path) -> None:
     log = Log.open(OsDisk(), str(tmp_path), TopicSettings(), SystemClock(), clean=False)
     controller = Controller(Quorum(log, OsDisk(), SystemClock(), Random(1), node_id=1))
     topic_id = (7).to_bytes(16, "big")
-    records = [TopicRecord("kept", topic_id), PartitionRecord(0, topic_id, (1,), (1,), 1, 0, 0)]
+    records = [
+        TopicRecord("kept", topic_id),
+        PartitionRecord(0, topic_id, (1, 2), (1,), 1, 0, 0),
+        RegisterBrokerRecord(1, b"i" * 16, 5, (Endpoint("OUT", "host", 65000),), "rack-a", fenced=True),
+        BrokerRegistrationChangeRecord(1, 5, fenced=False, in_controlled_shutdown=True),
+        PartitionChangeRecord(0, topic_id, isr=(), leader=-1, elr=(1,), last_known_elr=(2,)),
+    ]
     controller.submit(lambda image: (records, None))
+    out = dump(tmp_path / "00000000000000000000.log", "--cluster-metadata-decoder")
+    assert '"fenced":-1,"inControlledShutdown":1' in out, out
+    assert '"isr":[],"leader":-1,"eligibleLeaderReplicas":[1],"lastKnownElr":[2]' in out, out
     controller.write_snapshot()
-    out = dump(tmp_path / "00000000000000000003-0000000001.checkpoint", "--cluster-metadata-decoder")
+    out = dump(tmp_path / "00000000000000000006-0000000001.checkpoint", "--cluster-metadata-decoder")
     assert "SnapshotHeader" in out
-    assert '"name":"kept"' in out
     assert "SnapshotFooter" in out
+    assert '"name":"kept"' in out
+    assert '"host":"host","port":65000' in out, out
+    assert '"rack":"rack-a","fenced":false,"inControlledShutdown":true' in out, out
 
 
 def test_the_quorum_tool_describes_the_single_voter(broker: Broker, libraries: Path) -> None:

@@ -7,6 +7,7 @@ from random import Random
 
 import pytest
 
+from penstock.controller.broker_records import Endpoint, RegisterBrokerRecord
 from penstock.controller.controller import Controller
 from penstock.controller.image import BROKER_RESOURCE, Image, replay
 from penstock.controller.image_records import records_of
@@ -18,6 +19,7 @@ from penstock.controller.metadata_records import (
     TopicRecord,
     encode,
 )
+from penstock.controller.partition_records import PartitionChangeRecord
 from penstock.controller.quorum import Quorum
 from penstock.records.record import Record, encode_batch
 from penstock.settings import TopicSettings
@@ -99,6 +101,8 @@ def test_a_snapshot_holds_everything_that_an_image_has() -> None:
         *topic(2),
         ConfigRecord(BROKER_RESOURCE, "", "log.cleaner.threads", "2"),
         ClientQuotaRecord((("user", None),), "producer_byte_rate", 1e6, remove=False),
+        PartitionChangeRecord(0, (1).to_bytes(16, "big"), isr=(), leader=-1, elr=(1,), last_known_elr=()),
+        RegisterBrokerRecord(1, b"i" * 16, 5, (Endpoint("A", "host", 9092),), "rack", fenced=False),
     ]
     image = dataclasses.replace(replay(Image(), records), next_producer_id=4000)
     empty = Image()

@@ -9,6 +9,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, assert_never
 
+from penstock.controller.broker_records import (
+    BrokerRegistrationChangeRecord,
+    Endpoint,
+    RegisterBrokerRecord,
+    UnregisterBrokerRecord,
+)
 from penstock.controller.metadata_records import (
     ClientQuotaRecord,
     ConfigRecord,
@@ -18,6 +24,7 @@ from penstock.controller.metadata_records import (
     RemoveTopicRecord,
     TopicRecord,
 )
+from penstock.controller.partition_records import LEADER_UNCHANGED, PartitionChangeRecord
 from penstock.quotas.entities import Entity
 
 TOPIC_RESOURCE: Final = 2
@@ -28,13 +35,37 @@ _NOTHING: Final[Mapping[str, str]] = {}
 
 @dataclass(frozen=True, slots=True)
 class PartitionState:
-    """Who holds and who leads a partition. `leader` is one of `isr`, or NO_LEADER."""
+    """Who holds and who leads a partition. `leader` is one of `isr`, or NO_LEADER; `isr`, `elr` and
+    `last_known_elr` are of `replicas`, and nobody is in two of them."""
 
     replicas: tuple[int, ...]
     isr: tuple[int, ...]
     leader: int
     leader_epoch: int
     partition_epoch: int
+    elr: tuple[int, ...] = ()
+    """Left the ISR when it was small, and have all that is committed: they may lead (KIP-966)."""
+    last_known_elr: tuple[int, ...] = ()
+    """Were in `elr` and lost it by an unclean stop: the likeliest to have most, and promised nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerState:
+    """A registered broker. A fenced one leads nothing and is in no ISR."""
+
+    broker_id: int
+    incarnation_id: bytes
+    broker_epoch: int
+    """The offset of its registration in the metadata log: a later life has a larger one."""
+    endpoints: tuple[Endpoint, ...]
+    rack: str | None
+    fenced: bool
+    in_controlled_shutdown: bool = False
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it may lead and join an ISR."""
+        return not self.fenced and not self.in_controlled_shutdown
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +86,7 @@ class Image:
     configs: Mapping[tuple[int, str], Mapping[str, str]] = field(default_factory=dict)
     next_producer_id: int = 0
     quotas: dict[Entity, Mapping[str, float]] = field(default_factory=dict)
+    brokers: Mapping[int, BrokerState] = field(default_factory=dict)
 
     def topic(self, name: str, topic_id: bytes) -> TopicState | None:
         """A topic by name, or by id when the name is empty."""
@@ -77,6 +109,20 @@ def replay(image: Image, records: Iterable[MetadataRecord]) -> Image:
     return step.image()
 
 
+def changed(state: PartitionState, record: PartitionChangeRecord) -> PartitionState:
+    """A partition after a change."""
+    names_leader = record.leader != LEADER_UNCHANGED
+    return PartitionState(
+        state.replicas if record.replicas is None else record.replicas,
+        state.isr if record.isr is None else record.isr,
+        record.leader if names_leader else state.leader,
+        state.leader_epoch + names_leader,
+        state.partition_epoch + 1,
+        state.elr if record.elr is None else record.elr,
+        state.last_known_elr if record.last_known_elr is None else record.last_known_elr,
+    )
+
+
 class _Step:
     """A mutable copy for the time of one `replay`, so that a thousand records do not copy everything a
     thousand times."""
@@ -89,11 +135,14 @@ class _Step:
         self._partitions: dict[str, list[PartitionState]] = {}
         self._next_producer_id = image.next_producer_id
         self._quotas: dict[Entity, Mapping[str, float]] = image.quotas
+        self._brokers = dict(image.brokers)
 
     def image(self) -> Image:
         for name, partitions in self._partitions.items():
             self._topics[name] = replace(self._topics[name], partitions=tuple(partitions))
-        return Image(self._topics, self._names, self._configs, self._next_producer_id, self._quotas)
+        return Image(
+            self._topics, self._names, self._configs, self._next_producer_id, self._quotas, self._brokers
+        )
 
     def apply(self, record: MetadataRecord) -> None:
         match record:
@@ -110,16 +159,56 @@ class _Step:
                 self._put_quota(record)
             case ProducerIdsRecord():
                 self._next_producer_id = record.next_producer_id
+            case PartitionChangeRecord():
+                self._change_partition(record)
+            case RegisterBrokerRecord():
+                self._register(record)
+            case BrokerRegistrationChangeRecord():
+                self._change_broker(record)
+            case UnregisterBrokerRecord():
+                del self._brokers[record.broker_id]
             case _:
                 assert_never(record)  # type: ignore[arg-type]
 
-    def _put_partition(self, record: PartitionRecord) -> None:
-        name = self._names[record.topic_id]
+    def _partitions_of(self, topic_id: bytes) -> list[PartitionState]:
+        name = self._names[topic_id]
         if name not in self._partitions:
             self._partitions[name] = list(self._topics[name].partitions)
-        partitions = self._partitions[name]
+        return self._partitions[name]
+
+    def _change_partition(self, record: PartitionChangeRecord) -> None:
+        partitions = self._partitions_of(record.topic_id)
+        partitions[record.partition] = changed(partitions[record.partition], record)
+
+    def _register(self, record: RegisterBrokerRecord) -> None:
+        self._brokers[record.broker_id] = BrokerState(
+            record.broker_id,
+            record.incarnation_id,
+            record.broker_epoch,
+            record.endpoints,
+            record.rack,
+            record.fenced,
+            record.in_controlled_shutdown,
+        )
+
+    def _change_broker(self, record: BrokerRegistrationChangeRecord) -> None:
+        broker = self._brokers[record.broker_id]
+        self._brokers[record.broker_id] = replace(
+            broker,
+            fenced=broker.fenced if record.fenced is None else record.fenced,
+            in_controlled_shutdown=broker.in_controlled_shutdown or record.in_controlled_shutdown,
+        )
+
+    def _put_partition(self, record: PartitionRecord) -> None:
+        partitions = self._partitions_of(record.topic_id)
         state = PartitionState(
-            record.replicas, record.isr, record.leader, record.leader_epoch, record.partition_epoch
+            record.replicas,
+            record.isr,
+            record.leader,
+            record.leader_epoch,
+            record.partition_epoch,
+            record.elr,
+            record.last_known_elr,
         )
         if record.partition == len(partitions):
             partitions.append(state)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from penstock.controller.broker_records import RegisterBrokerRecord
 from penstock.controller.image import Image
 from penstock.controller.metadata_records import (
     ClientQuotaRecord,
@@ -30,6 +31,8 @@ def records_of(image: Image) -> Iterator[MetadataRecord]:
                 state.leader,
                 state.leader_epoch,
                 state.partition_epoch,
+                state.elr,
+                state.last_known_elr,
             )
     for (resource_type, name), config in image.configs.items():
         for key, value in config.items():
@@ -37,5 +40,15 @@ def records_of(image: Image) -> Iterator[MetadataRecord]:
     for entity, quotas in image.quotas.items():
         for key, quota in quotas.items():
             yield ClientQuotaRecord(entity, key, quota, remove=False)
+    for broker in image.brokers.values():
+        yield RegisterBrokerRecord(
+            broker.broker_id,
+            broker.incarnation_id,
+            broker.broker_epoch,
+            broker.endpoints,
+            broker.rack,
+            broker.fenced,
+            broker.in_controlled_shutdown,
+        )
     if image.next_producer_id:
         yield ProducerIdsRecord(NO_BROKER, -1, image.next_producer_id)

@@ -9,12 +9,19 @@ than the one that was committed.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Final, Protocol, Self
+from typing import ClassVar, Final, Protocol, Self, runtime_checkable
 
+from penstock.controller.broker_records import (
+    BrokerRegistrationChangeRecord,
+    RegisterBrokerRecord,
+    UnregisterBrokerRecord,
+)
+from penstock.controller.partition_records import PartitionChangeRecord, int32_list, read_int32_list
 from penstock.protocol.primitives import ZERO_UUID, MalformedMessage, Reader, Writer
 
 FRAME_VERSION: Final = 1
 NO_LEADER: Final = -1
+_ELR, _LAST_KNOWN_ELR = 1, 2  # tags of a partition's record
 MIGRATING_DIRECTORY: Final = (
     ZERO_UUID  # "not said": which directory holds a replica is its broker's own affair
 )
@@ -30,6 +37,13 @@ class MetadataRecord(Protocol):
 
     @classmethod
     def read(cls, reader: Reader, version: int) -> Self: ...
+
+
+@runtime_checkable
+class Tagged(Protocol):
+    """A record some of whose fields are optional and stand behind the others, by number."""
+
+    def tagged(self) -> dict[int, bytes]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +69,7 @@ class PartitionRecord:
     """A partition exists, with its replicas, its leader and the epochs of both."""
 
     api_key: ClassVar[int] = 3
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     partition: int
     topic_id: bytes
     replicas: tuple[int, ...]
@@ -63,6 +77,8 @@ class PartitionRecord:
     leader: int
     leader_epoch: int
     partition_epoch: int
+    elr: tuple[int, ...] = ()
+    last_known_elr: tuple[int, ...] = ()
 
     def write(self, writer: Writer) -> None:
         writer.int32(self.partition)
@@ -86,7 +102,15 @@ class PartitionRecord:
         if version >= 1:
             for _ in range(reader.array(16)):
                 reader.uuid()
-        return cls(partition, topic_id, replicas, isr, leader, leader_epoch, partition_epoch)
+        tags = reader.tags()
+        elr, last_known = (
+            read_int32_list(tags[tag]) if tag in tags else () for tag in (_ELR, _LAST_KNOWN_ELR)
+        )
+        return cls(partition, topic_id, replicas, isr, leader, leader_epoch, partition_epoch, elr, last_known)
+
+    def tagged(self) -> dict[int, bytes]:
+        lists = {_ELR: self.elr, _LAST_KNOWN_ELR: self.last_known_elr}
+        return {tag: int32_list(values) for tag, values in lists.items() if values}
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +211,10 @@ _KNOWN: Final[dict[int, type[MetadataRecord]]] = {
         RemoveTopicRecord,
         ClientQuotaRecord,
         ProducerIdsRecord,
+        PartitionChangeRecord,
+        RegisterBrokerRecord,
+        UnregisterBrokerRecord,
+        BrokerRegistrationChangeRecord,
     )
 }
 
@@ -196,7 +224,7 @@ def encode(record: MetadataRecord) -> bytes:
     for number in (FRAME_VERSION, record.api_key, record.version):
         writer.unsigned_varint(number)
     record.write(writer)
-    writer.tags()
+    writer.tags(record.tagged() if isinstance(record, Tagged) else None)
     return bytes(writer.data)
 
 

@@ -1,0 +1,65 @@
+"""The metadata record of a change to a partition, in Kafka's layout: only what changed is in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+from penstock.protocol.primitives import Reader, Writer
+
+LEADER_UNCHANGED = -2
+_ISR, _LEADER, _REPLICAS, _ELR, _LAST_KNOWN_ELR = 0, 1, 2, 6, 7
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionChangeRecord:
+    """The partition's epoch goes up by one; its leader epoch, too, when the record names a leader (even the
+    old one) or takes it away. None leaves a list as it is."""
+
+    api_key: ClassVar[int] = 5
+    version: ClassVar[int] = 2
+    partition: int
+    topic_id: bytes
+    isr: tuple[int, ...] | None = None
+    leader: int = LEADER_UNCHANGED
+    replicas: tuple[int, ...] | None = None
+    elr: tuple[int, ...] | None = None
+    last_known_elr: tuple[int, ...] | None = None
+
+    def write(self, writer: Writer) -> None:
+        writer.int32(self.partition)
+        writer.uuid(self.topic_id)
+
+    def tagged(self) -> dict[int, bytes]:
+        lists = {
+            _ISR: self.isr,
+            _REPLICAS: self.replicas,
+            _ELR: self.elr,
+            _LAST_KNOWN_ELR: self.last_known_elr,
+        }
+        fields = {tag: int32_list(values) for tag, values in lists.items() if values is not None}
+        if self.leader != LEADER_UNCHANGED:
+            fields[_LEADER] = self.leader.to_bytes(4, "big", signed=True)
+        return fields
+
+    @classmethod
+    def read(cls, reader: Reader, version: int) -> Self:
+        partition, topic_id = reader.int32(), reader.uuid()
+        tags = reader.tags()
+        isr, replicas, elr, last_known = (
+            read_int32_list(tags[tag]) if tag in tags else None
+            for tag in (_ISR, _REPLICAS, _ELR, _LAST_KNOWN_ELR)
+        )
+        leader = int.from_bytes(tags[_LEADER], "big", signed=True) if _LEADER in tags else LEADER_UNCHANGED
+        return cls(partition, topic_id, isr, leader, replicas, elr, last_known)
+
+
+def int32_list(values: tuple[int, ...]) -> bytes:
+    """A list of numbers as the content of a tagged field."""
+    writer = Writer(flexible=True)
+    writer.int32_array(values)
+    return bytes(writer.data)
+
+
+def read_int32_list(data: memoryview) -> tuple[int, ...]:
+    return tuple(Reader(data, flexible=True).int32_array())
