@@ -7,14 +7,19 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
 from penstock.testing.history.events import (
+    NO_TRANSACTION,
+    Abort,
     Acked,
     Assign,
+    Begin,
+    Commit,
+    Done,
     FinalRead,
     Isolation,
     Partition,
@@ -23,18 +28,24 @@ from penstock.testing.history.events import (
     Record,
     Revoke,
     Send,
+    Source,
     Value,
     Watermarks,
 )
 from penstock.testing.history.recorder import Recorder
 
 CALL_SECONDS: Final = 10.0
+TRANSACTION_SECONDS: Final = 60.0
 _NEVER_LEFT: Final = frozenset({KafkaError._PURGE_QUEUE, KafkaError._QUEUE_FULL})
 """Errors of messages that are still in the client's own queue: certainly not sent."""
 
 
 class RecordedProducer:
-    """One life of one producer, idempotent unless `config` says otherwise. Any thread may send."""
+    """One life of one producer, idempotent unless `config` says otherwise. Any thread may send.
+
+    With a `transactional.id` it is one life of a transactional one: `begin`, `send`, then `commit` or
+    `abort`, by one thread.
+    """
 
     def __init__(self, recorder: Recorder, name: str, config: Mapping[str, Any]) -> None:
         self.acked = 0
@@ -44,15 +55,25 @@ class RecordedProducer:
         self._idempotent = bool(config.get("enable.idempotence", True))
         self._producer = Producer({"enable.idempotence": True, "acks": "all", **config})
         self._next = 0
+        self._transaction = NO_TRANSACTION
+        if "transactional.id" in config:
+            self._producer.init_transactions(TRANSACTION_SECONDS)
         # The order of invocations must be the order in which librdkafka takes the messages.
         self._lock = threading.Lock()
 
-    def send(self, partition: Partition, key: bytes | None = None) -> bool:
+    def send(
+        self,
+        partition: Partition,
+        key: bytes | None = None,
+        *,
+        amount: int = 0,
+        source: Source | None = None,
+    ) -> bool:
         """Send the next value; False when the client's queue is full, and nothing was sent."""
         with self._lock:
-            value = Value(self._name, 0, self._next)
+            value = Value(self._name, self._transaction, self._next)
             self._next += 1
-            request = Send(partition, value, key, self._idempotent)
+            request = Send(partition, value, key, self._idempotent, source=source, amount=amount)
             operation = self._recorder.invoke(self._name, request)
             try:
                 self._producer.produce(
@@ -66,6 +87,39 @@ class RecordedProducer:
                 self._recorder.fail(operation, str(error))
                 return False
         return True
+
+    def begin(self) -> None:
+        """Begin the next transaction."""
+        self._transaction += 1
+        operation = self._recorder.invoke(self._name, Begin(self._transaction))
+        self._producer.begin_transaction()
+        self._recorder.ok(operation, Done())
+
+    def commit(self) -> bool:
+        """Commit it; False when it has to be aborted instead. KafkaException when this life is over, and
+        nobody knows what came of the transaction."""
+        operation = self._recorder.invoke(self._name, Commit(self._transaction))
+        try:
+            _retried(lambda: self._producer.commit_transaction(TRANSACTION_SECONDS))
+        except KafkaException as error:
+            if error.args[0].txn_requires_abort():
+                # librdkafka says so before it has asked for the commit, or when that was refused for good.
+                self._recorder.fail(operation, str(error))
+                return False
+            self._recorder.info(operation, str(error))
+            raise
+        self._recorder.ok(operation, Done())
+        return True
+
+    def abort(self) -> None:
+        """Abort it. KafkaException when this life is over."""
+        operation = self._recorder.invoke(self._name, Abort(self._transaction))
+        try:
+            _retried(lambda: self._producer.abort_transaction(TRANSACTION_SECONDS))
+        except KafkaException as error:
+            self._recorder.info(operation, str(error))
+            raise
+        self._recorder.ok(operation, Done())
 
     def poll(self, seconds: float) -> None:
         """Let delivery reports come in."""
@@ -84,6 +138,18 @@ class RecordedProducer:
         self.errors.append(error)
         end = self._recorder.fail if error.code() in _NEVER_LEFT else self._recorder.info
         end(operation, str(error))
+
+
+def _retried(call: Callable[[], object]) -> None:
+    """Until it succeeds, or fails for good: a call that ran out of time is to be made again."""
+    deadline = time.monotonic() + TRANSACTION_SECONDS
+    while True:
+        try:
+            call()
+            return
+        except KafkaException as error:
+            if not error.args[0].retriable() or time.monotonic() > deadline:
+                raise
 
 
 class RecordedConsumer:
