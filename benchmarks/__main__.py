@@ -25,6 +25,7 @@ from benchmarks.sections import (
     java_clients,
     latency,
     partitions,
+    registry,
     rest,
     spark_reading,
     throughput,
@@ -48,6 +49,7 @@ SECTIONS: Final[dict[str, Section]] = {
     "spark-reading": spark_reading.run,
     "spark-decoding": spark_reading.decoding,
     "rest": rest.run,
+    "registry": registry.run,
 }
 
 

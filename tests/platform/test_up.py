@@ -17,7 +17,9 @@ from penstock.client.admin import Admin
 pytestmark = pytest.mark.timeout(110)
 
 DEADLINE_S = 60
-FREE_PORTS = [word for name in ("", "rest-", "console-") for word in (f"--{name}listen", "127.0.0.1:0")]
+FREE_PORTS = [
+    word for name in ("", "registry-", "rest-", "console-") for word in (f"--{name}listen", "127.0.0.1:0")
+]
 SCRIPT = """
 import argparse, signal, sys
 from penstock.client.admin import Admin
@@ -62,12 +64,17 @@ def test_the_platform_comes_up_serves_stops_in_order_and_goes_on(tmp_path: Path)
     for attempt in range(2):
         process = _up(*arguments, "--run", str(script))
         try:
-            broker, rest, console, maker = _lines(process, 4)
+            broker, registry, rest, console, maker = _lines(process, 5)
             assert broker.startswith("broker is [UP] 127.0.0.1:")
+            assert registry.startswith("registry is [UP] http://127.0.0.1:")
             assert rest.startswith("rest is [UP] http://127.0.0.1:")
             assert console.startswith("console is [UP] http://127.0.0.1:")
             assert maker == f"maker is [UP] {data / 'maker'}"
-            for url in (console.split()[-1], f"{rest.split()[-1]}/topics"):
+            for url in (
+                console.split()[-1],
+                f"{registry.split()[-1]}/subjects",
+                f"{rest.split()[-1]}/topics",
+            ):
                 with urllib.request.urlopen(url, timeout=DEADLINE_S) as page:
                     assert page.status == 200
             topics = [topic.name for topic in Admin(broker.split()[-1]).topics() if not topic.internal]
@@ -76,10 +83,12 @@ def test_the_platform_comes_up_serves_stops_in_order_and_goes_on(tmp_path: Path)
             out, err = process.communicate(timeout=DEADLINE_S)
         finally:
             process.kill()
-        assert out.splitlines() == [f"{name} is [DOWN]" for name in ("maker", "console", "rest", "broker")]
+        assert out.splitlines() == [
+            f"{name} is [DOWN]" for name in ("maker", "console", "rest", "registry", "broker")
+        ]
         assert (process.returncode, err) == (0, "")
         logs = {path.name: path.read_text() for path in (data / "logs").iterdir()}
-        assert sorted(logs) == ["broker.log", "console.log", "maker.log", "rest.log"]
+        assert sorted(logs) == ["broker.log", "console.log", "maker.log", "registry.log", "rest.log"]
         assert not [name for name, text in logs.items() if "Traceback" in text]
         assert ("goes on" in logs["maker.log"]) is (attempt == 1)
 
@@ -93,7 +102,7 @@ def test_a_script_that_fails_brings_the_platform_down_with_its_last_lines(tmp_pa
     assert "broken has ended with exit code 1" in err
     assert "there is no such market" in err
     assert "Traceback" not in err
-    assert out.splitlines()[-2:] == ["rest is [DOWN]", "broker is [DOWN]"]
+    assert out.splitlines()[-3:] == ["rest is [DOWN]", "registry is [DOWN]", "broker is [DOWN]"]
 
 
 def test_a_port_in_use_is_named_before_anything_starts(tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ COMMANDS: Final = {
     "produce": ("penstock.cli.produce:produce", "Write lines of standard input to a topic."),
     "rest": ("penstock.cli.rest:rest", "Run the REST Proxy."),
     "registry": ("penstock.cli.registry:registry", "Run the Schema Registry."),
+    "schema": ("penstock.cli.schema:schema", "List, read, register, check and delete schemas."),
     "topic": ("penstock.cli.topic:topic", "List, create, describe, delete and grow topics."),
     "transaction": (
         "penstock.cli.transaction:transaction",

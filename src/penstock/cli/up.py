@@ -11,6 +11,7 @@ from penstock.platform.services import (
     broker_service,
     check_port_free,
     console_service,
+    registry_service,
     rest_service,
     script_service,
 )
@@ -31,6 +32,10 @@ from penstock.platform.supervisor import ServiceFailed, Stopped, Supervisor
     help="Address of the broker.",
 )  # fmt: skip
 @click.option(
+    "--registry-listen", callback=address, default="127.0.0.1:8081", show_default=True, metavar="HOST:PORT",
+    help="Address of the Schema Registry.",
+)  # fmt: skip
+@click.option(
     "--rest-listen", callback=address, default="127.0.0.1:8082", show_default=True, metavar="HOST:PORT",
     help="Address of the REST Proxy.",
 )  # fmt: skip
@@ -48,23 +53,26 @@ from penstock.platform.supervisor import ServiceFailed, Stopped, Supervisor
 def up(
     data: Path,
     listen: tuple[str, int],
+    registry_listen: tuple[str, int],
     rest_listen: tuple[str, int],
     console_listen: tuple[str, int],
     scripts: tuple[Path, ...],
     config: str | None,
     overrides: dict[str, str],
 ) -> None:
-    """Run broker, REST Proxy, console and scripts, until Ctrl-C or SIGTERM stops them in reverse order.
+    """Run all services and your scripts, until Ctrl-C or SIGTERM stops them in reverse order.
 
     Starting again with the same --data goes on where it stopped. What the services say is in DIR/logs.
     """
     try:
         check_port_free(listen, "--listen")
+        check_port_free(registry_listen, "--registry-listen")
         check_port_free(rest_listen, "--rest-listen")
         check_port_free(console_listen, "--console-listen")
         with Supervisor(data / "logs", click.echo) as supervisor:
             bootstrap_servers = supervisor.start(broker_service(listen, data, config, overrides))
-            supervisor.start(rest_service(rest_listen, bootstrap_servers))
+            registry = supervisor.start(registry_service(registry_listen, bootstrap_servers))
+            supervisor.start(rest_service(rest_listen, bootstrap_servers, f"http://{registry}"))
             supervisor.start(console_service(console_listen, bootstrap_servers))
             for script in scripts:
                 supervisor.start(script_service(script, bootstrap_servers, data))

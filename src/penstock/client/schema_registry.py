@@ -80,6 +80,10 @@ class SchemaRegistry:
         path = f"/subjects/{_quoted(subject)}/versions"
         return int(self._ask("POST", path, f"registering under {subject!r}", body)["id"])
 
+    def ask(self, method: str, path: str, what: str, body: Any = None) -> Any:
+        """Any other request; `what` is what it is about, for the sentence that says why it failed."""
+        return self._ask(method, path, what, body)
+
     def _version(self, subject: str, version: int) -> Any:
         return self._unchanging(
             f"/subjects/{_quoted(subject)}/versions/{version}", f"version {version} of subject {subject!r}"

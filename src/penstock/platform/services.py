@@ -32,6 +32,13 @@ def broker_service(
     return Service("broker", tuple(arguments), ready_within_s=60, stop_within_s=30)
 
 
+def registry_service(listen: tuple[str, int], bootstrap_servers: str) -> Service:
+    """The Schema Registry; what it keeps is in the broker's topic `_schemas`."""
+    command = ("-m", "penstock", "registry")
+    arguments = (*command, "--listen", format_address(*listen), "--bootstrap-servers", bootstrap_servers)
+    return Service("registry", arguments, ready_within_s=60, stop_within_s=30, shown=_as_url)
+
+
 def rest_service(listen: tuple[str, int], bootstrap_servers: str, registry_url: str = "") -> Service:
     """The REST Proxy; without a Schema Registry it refuses the formats that need one."""
     arguments = ["-m", "penstock", "rest", "--listen", format_address(*listen)]

@@ -23,7 +23,7 @@ from penstock.registry.records import (
 )
 from penstock.registry.requests import ConfigAnswer, ConfigRequest, ModeBody, SchemaRequest
 from penstock.registry.state import GLOBAL, Content, State, content_of
-from penstock.registry.subjects import Subject
+from penstock.registry.subjects import DEFAULT, Subject
 from penstock.schemas.levels import Level, check
 
 MODES = ("READWRITE", "READONLY", "READONLY_OVERRIDE", "IMPORT")
@@ -224,7 +224,8 @@ def _kept_max_id(state: State, subject: Subject, gone: list[SchemaValue]) -> tup
     highest = state.context(subject.context).max_id
     if all(value.id < highest for value in gone):
         return ()
-    return (Record(Key(records.NOOP), NoopValue(highest, subject.context)),)
+    key = Key(records.NOOP, None if subject.context == DEFAULT else f":{subject.context}:")
+    return (Record(key, NoopValue(highest, subject.context)),)
 
 
 def _check_writable(state: State, subject: Subject) -> None:

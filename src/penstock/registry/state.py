@@ -127,7 +127,8 @@ class State:
                 return Record(key, ModeValue(self.modes[name]) if name in self.modes else None)
             case records.DELETE_SUBJECT:
                 return Record(key, self.deletions.get(name))
-        return Record(key, NoopValue(self.context(DEFAULT).max_id))
+        context = parse_subject(name).context
+        return Record(key, NoopValue(self.context(context).max_id, context))
 
     # -- changing
 

@@ -40,8 +40,8 @@ class Store:
         self._next_offset = 0
         self._broken: set[Key] = set()
         """Keys whose last record was passed over; the next write restores them."""
-        self._verdicts: dict[bytes, bool] = {}
-        """Of own decisions that are under way: whether they counted."""
+        self._verdicts: dict[bytes, dict[int, bool]] = {}
+        """Of own decisions that are under way: which of their records counted, by offset."""
         self._stopped = threading.Event()
         self._connection = Connection(settings.bootstrap_servers, settings.timeout_s, settings.client)
         self._sender: Sender | None = None
@@ -59,7 +59,8 @@ class Store:
         partition = (self._settings.topic, 0)
         self._next_offset = admin.start_offsets([partition]).get(partition, 0)
         end = admin.end_offsets([partition]).get(partition, 0)
-        self._sender = Sender(self._connection, linger_ms=0)
+        # A record that is sent twice is the same decision: without idempotence the first write need not wait.
+        self._sender = Sender(self._connection, linger_ms=0, enable_idempotence=False, max_in_flight=1)
         self._reader.start()
         self._wait_for(end, self._settings.init_timeout_s)
         with self.lock:
@@ -79,12 +80,13 @@ class Store:
         mark = Mark(uuid.uuid4().bytes, known_offset)
         with self.lock:
             restored = [self.state.record_of(key) for key in self._broken]
-            self._verdicts[mark.decision] = True
+            self._verdicts[mark.decision] = {}
         try:
-            end = self._send([*restored, *records], mark)
-            self._wait_for(end, self._settings.timeout_s)
+            offsets = self._send([*restored, *records], mark)
+            self._wait_for(max(offsets, default=-1) + 1, self._settings.timeout_s)
             with self.lock:
-                return self._verdicts[mark.decision]
+                counted = self._verdicts[mark.decision]
+                return all(counted.get(offset, False) for offset in offsets)
         finally:
             with self.lock:
                 del self._verdicts[mark.decision]
@@ -94,8 +96,8 @@ class Store:
         if self._reader.is_alive():
             self._reader.join(10)
 
-    def _send(self, records: Sequence[Record], mark: Mark) -> int:
-        """Where the log goes on behind the records."""
+    def _send(self, records: Sequence[Record], mark: Mark) -> list[int]:
+        """The offsets of the records."""
         assert self._sender is not None
         offsets: list[int] = []
 
@@ -112,7 +114,7 @@ class Store:
             self._sender.flush()
         except ClientError as error:
             raise store_failed(str(error)) from error
-        return max(offsets, default=-1) + 1
+        return offsets
 
     def _wait_for(self, offset: int, timeout_s: float) -> None:
         """Until every record before the offset is replayed."""
@@ -154,7 +156,7 @@ class Store:
             return
         counts = self._fence.passes(message.offset, mark)
         if mark is not None and mark.decision in self._verdicts:
-            self._verdicts[mark.decision] = counts
+            self._verdicts[mark.decision][message.offset] = counts
         if counts:
             self._broken.discard(record.key)
             self.state.replay(record)
