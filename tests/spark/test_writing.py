@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
-from penstock.spark import write_stream
+from penstock.spark import transactional, write_stream
 from penstock.spark.options import OptionError, write_options
 from penstock.spark.transactional import TransactionalWriter
 from tests.peers.apache_kafka import ApacheKafka
@@ -105,6 +107,37 @@ def test_a_batch_whose_commit_spark_did_not_hear_of_is_not_written_again(pipelin
     pipeline.produce("c")
     pipeline.run()
     assert pipeline.values() == ["a", "b", "c"]
+
+
+def dying(original: Callable[..., Any], flag: Path) -> Callable[..., Any]:
+    """The task of the sink, whose worker is killed once when all its rows are written."""
+
+    def make(*arguments: Any) -> Callable[[Iterator[Any]], Iterator[Any]]:
+        task = original(*arguments)
+
+        def write(batches: Iterator[Any]) -> Iterator[Any]:
+            results = list(task(batches))
+            if results[0].num_rows and not flag.exists():
+                flag.touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+            yield from results
+
+        return write
+
+    return make
+
+
+def test_a_task_that_dies_after_writing_makes_the_whole_batch_new_and_nothing_double(
+    pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(transactional, "_writing", dying(transactional._writing, tmp_path / "died"))
+    values = [f"{number:03}" for number in range(100)]
+    pipeline.produce(*values)
+    pipeline.run()
+    assert (tmp_path / "died").exists()
+    assert "attempt 1 failed and is repeated" in caplog.text
+    assert pipeline.values() == values
+    assert len(pipeline.written("read_uncommitted")) > 100  # what the first attempt wrote is there, aborted
 
 
 def test_a_deleted_checkpoint_writes_everything_again_and_skips_nothing(pipeline: Pipeline) -> None:

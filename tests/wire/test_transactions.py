@@ -18,14 +18,8 @@ from penstock.wire.errors import DeadlineExceeded, Fenced, Refused
 from penstock.wire.pack import pack_records
 from penstock.wire.produce import Producer, ProducerOptions
 from penstock.wire.transactions import OffsetToCommit, Transaction, TransactionOwner
-from tests.peers.apache_kafka import ApacheKafka
 
 _ids = count()
-
-
-@pytest.fixture
-def servers(apache_kafka: ApacheKafka) -> str:
-    return apache_kafka.bootstrap_servers
 
 
 @pytest.fixture(params=[1, 2])

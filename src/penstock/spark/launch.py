@@ -48,6 +48,8 @@ def defaults(master: str) -> dict[str, str]:
         "spark.sql.session.timeZone": "UTC",
         # Each file of a checkpoint would be written twice more; a batch of one row takes a third longer.
         "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
+        # A barrier stage (the exactly-once sink) looks again soon when an executor has just died.
+        "spark.scheduler.barrier.maxConcurrentTasksCheck.interval": "1s",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }

@@ -23,7 +23,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.spark.clusters import cluster_for
-from penstock.spark.options import OptionError, WriteOptions
+from penstock.spark.options import WriteOptions
 from penstock.spark.progress import ASSUMED_RETENTION_MS, Batch, Decision, decide, last_committed
 from penstock.spark.routing import Router
 from penstock.spark.sharding import PARTITION, sharded
@@ -44,6 +44,10 @@ ATTEMPTS: Final = 4  # as often as Spark tries a task
 _RESULT: Final = "topic string, partition int, end bigint, records bigint"
 # What no second attempt would change: the rows, the options or the user are to blame.
 _FUTILE: Final = re.compile(r"\.(OptionError|UnknownTopic|Unsupported|Fenced): |cancelled")
+
+
+class NoExecutor(RuntimeError):
+    """Nothing is there to run the tasks."""
 
 
 @dataclass(frozen=True)
@@ -204,11 +208,21 @@ def _result(producer: Producer) -> pa.RecordBatch:
 
 def _shard_count(spark: SparkSession, options: WriteOptions) -> int:
     """As many tasks as can run at once, which a barrier stage needs; no more than there are partitions."""
-    context = spark.sparkContext._jsc.sc()
-    slots = int(context.maxNumConcurrentTasks(context.resourceProfileManager().defaultResourceProfile()))
-    if slots < 1:
-        raise OptionError("no executor is there: start a worker of the cluster, or give it more cores")
+    deadline, attempt = Deadline(options.delivery_seconds), 0
+    while not (slots := _slots(spark)):
+        if deadline.passed:
+            raise NoExecutor(
+                f"no executor has a free core after {deadline.seconds:.0f} s: start a worker of the cluster, "
+                "or give this application some of its cores"
+            )
+        deadline.pause(attempt)
+        attempt += 1
     if options.topic is None:
         return slots
     cluster = cluster_for(options.bootstrap_servers, options.client_id)
-    return min(slots, partition_count(cluster, options.topic, Deadline(options.delivery_seconds)))
+    return min(slots, partition_count(cluster, options.topic, deadline))
+
+
+def _slots(spark: SparkSession) -> int:
+    context = spark.sparkContext._jsc.sc()
+    return int(context.maxNumConcurrentTasks(context.resourceProfileManager().defaultResourceProfile()))

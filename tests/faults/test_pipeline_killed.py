@@ -1,0 +1,199 @@
+"""A Spark pipeline that is killed anywhere, again and again, has written every record once and in order."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from tests.faults.pipeline_rig import Driver, Rig, standalone
+from tests.peers.apache_kafka import ApacheKafka, Unavailable, jars
+
+INPUT, OUTPUT = "input", "output"
+INPUT_PARTITIONS, OUTPUT_PARTITIONS = 3, 4
+LONG_SECONDS = 900.0
+CATCH_UP_SECONDS = 120.0
+LOCAL = "local[2,4]"  # two cores, and a task is tried four times
+
+
+class Input(threading.Thread):
+    """Writes `partition-number` to each input partition, in order, until it is stopped."""
+
+    def __init__(self, servers: str) -> None:
+        super().__init__(daemon=True)
+        self._servers = servers
+        self._stopping = threading.Event()
+        self.count = 0
+        """Of each partition."""
+
+    def run(self) -> None:
+        producer = Producer(
+            {
+                "bootstrap.servers": self._servers,
+                "enable.idempotence": True,
+                "delivery.timeout.ms": 300_000,
+                "reconnect.backoff.max.ms": 500,
+            }
+        )
+        while not self._stopping.wait(0.05):
+            for _ in range(3):
+                for partition in range(INPUT_PARTITIONS):
+                    value = f"{partition}-{self.count}"
+                    producer.produce(INPUT, value, key=str(self.count % 50), partition=partition)
+                self.count += 1
+            producer.poll(0)
+        assert producer.flush(60) == 0
+
+    def finish(self) -> int:
+        self._stopping.set()
+        self.join(90)
+        return self.count * INPUT_PARTITIONS
+
+
+class Output:
+    """Everything that is committed in the output, by partition and in order."""
+
+    def __init__(self, servers: str) -> None:
+        self._consumer = Consumer(
+            {
+                "bootstrap.servers": servers,
+                "group.id": "judge",
+                "isolation.level": "read_committed",
+                "enable.auto.commit": False,
+                "reconnect.backoff.max.ms": 500,
+            }
+        )
+        self._consumer.assign([TopicPartition(OUTPUT, number, 0) for number in range(OUTPUT_PARTITIONS)])
+        self.values: list[list[str]] = [[] for _ in range(OUTPUT_PARTITIONS)]
+
+    @property
+    def count(self) -> int:
+        return sum(map(len, self.values))
+
+    def read(self, seconds: float) -> None:
+        for message in self._consumer.consume(10_000, seconds):
+            if message.error() is None:
+                self.values[message.partition()].append(message.value().decode())
+
+    def judge(self, written: int) -> None:
+        """Once each, and in the order of the input partition."""
+        found = [value for values in self.values for value in values]
+        expected = {f"{p}-{n}" for p in range(INPUT_PARTITIONS) for n in range(written // INPUT_PARTITIONS)}
+        assert not expected - set(found), f"lost: {sorted(expected - set(found))[:10]}"
+        assert len(found) == len(expected), f"{len(found) - len(expected)} records too many"
+        for values in self.values:
+            for origin in range(INPUT_PARTITIONS):
+                numbers = [int(v.partition("-")[2]) for v in values if v.startswith(f"{origin}-")]
+                assert numbers == sorted(numbers), "records of one input partition changed places"
+
+
+@pytest.fixture
+def broker() -> Iterator[ApacheKafka]:
+    try:
+        jars()
+    except Unavailable as reason:
+        pytest.skip(str(reason))
+    with ApacheKafka(
+        {"offsets.topic.num.partitions": "1", "transaction.state.log.num.partitions": "1"}
+    ) as node:
+        yield node
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> Iterator[Rig]:
+    rig = Rig(tmp_path / "log")
+    yield rig
+    rig.close()
+
+
+def make_topics(servers: str) -> None:
+    topics = [NewTopic(INPUT, INPUT_PARTITIONS, 1), NewTopic(OUTPUT, OUTPUT_PARTITIONS, 1)]
+    admin = AdminClient({"bootstrap.servers": servers})
+    for future in admin.create_topics(topics).values():
+        future.result(30)
+
+
+def kill_until(
+    driver: Driver,
+    output: Output,
+    kills: Iterator[Callable[[], bool]],
+    chooser: Random,
+    enough: Callable[[int], bool],
+) -> int:
+    """Kill, wait until more output is committed, kill again; how often something was killed."""
+    done = 0
+    while not enough(done):
+        before, end = output.count, time.monotonic() + CATCH_UP_SECONDS
+        while output.count <= before:
+            assert time.monotonic() < end, (
+                f"nothing was committed for {CATCH_UP_SECONDS} s after {done} kills"
+            )
+            driver.keep()
+            output.read(0.3)
+        time.sleep(chooser.uniform(0, 1.0))  # any point of a batch
+        done += next(kills)()
+    return done
+
+
+@pytest.mark.claim("A15")
+@pytest.mark.timeout(2400)
+@pytest.mark.parametrize("master", [LOCAL, pytest.param("standalone", marks=pytest.mark.long)])
+def test_a_pipeline_killed_anywhere_writes_each_record_once_and_in_order(
+    broker: ApacheKafka, rig: Rig, tmp_path: Path, seed: int, long_form: bool, master: str
+) -> None:
+    servers, chooser = broker.bootstrap_servers, Random(seed)
+    make_topics(servers)
+    source = Input(servers)
+    output = Output(servers)
+    with contextlib.ExitStack() as running:
+        address = running.enter_context(standalone(rig, tmp_path)) if master == "standalone" else master
+        driver = Driver(rig, [servers, INPUT, OUTPUT, str(tmp_path / "checkpoint"), address])
+
+        def kill_broker() -> bool:
+            broker.stop(kill=True)
+            broker.start()
+            return True
+
+        def kill_driver() -> bool:
+            driver.kill()
+            return True
+
+        def kill_worker() -> bool:
+            return rig.kill_one("pyspark.daemon", chooser)
+
+        def kill_executor() -> bool:
+            return rig.kill_one("CoarseGrainedExecutorBackend", chooser)
+
+        fewest = [kill_worker, kill_broker, kill_worker, kill_driver, kill_worker]
+        every = [kill_worker, kill_broker, kill_driver, *([kill_executor] if master == "standalone" else [])]
+        end = time.monotonic() + LONG_SECONDS / 2  # each of the two masters has half of the time
+
+        def choices() -> Iterator[Callable[[], bool]]:
+            yield from fewest
+            while True:
+                yield chooser.choice(every)
+
+        source.start()
+        kills = kill_until(
+            driver,
+            output,
+            choices(),
+            chooser,
+            lambda done: time.monotonic() > end if long_form else done >= len(fewest),
+        )
+        written = source.finish()
+        last = time.monotonic() + CATCH_UP_SECONDS
+        while output.count < written:
+            assert time.monotonic() < last, f"{output.count} of {written} records after {kills} kills"
+            driver.keep()
+            output.read(0.5)
+        output.read(2)  # what is too many would come now
+    output.judge(written)
+    print(f"{master}: {kills} kills, {driver.starts} starts of the driver, {written} records, seed {seed}")
