@@ -24,7 +24,7 @@ from penstock.spark.java import find_java_home
 from tests.peers.apache_kafka import free_port
 
 MARK: Final = "PENSTOCK_FAULT_RUN"
-START_SECONDS: Final = 90.0
+START_SECONDS: Final = 180.0
 _DRIVER: Final = Path(__file__).with_name("pipeline_driver.py")
 
 

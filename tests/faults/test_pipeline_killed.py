@@ -13,13 +13,13 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from penstock.testing.process import BrokerProcess
 from tests.faults.pipeline_rig import Driver, Rig, standalone
-from tests.peers.apache_kafka import ApacheKafka, Unavailable, jars
 
 INPUT, OUTPUT = "input", "output"
 INPUT_PARTITIONS, OUTPUT_PARTITIONS = 3, 4
 LONG_SECONDS = 900.0
-CATCH_UP_SECONDS = 120.0
+CATCH_UP_SECONDS = 240.0
 LOCAL = "local[2,4]"  # two cores, and a task is tried four times
 
 
@@ -40,6 +40,7 @@ class Input(threading.Thread):
                 "enable.idempotence": True,
                 "delivery.timeout.ms": 300_000,
                 "reconnect.backoff.max.ms": 500,
+                "log_level": 0,
             }
         )
         while not self._stopping.wait(0.05):
@@ -68,6 +69,7 @@ class Output:
                 "isolation.level": "read_committed",
                 "enable.auto.commit": False,
                 "reconnect.backoff.max.ms": 500,
+                "log_level": 0,
             }
         )
         self._consumer.assign([TopicPartition(OUTPUT, number, 0) for number in range(OUTPUT_PARTITIONS)])
@@ -95,15 +97,9 @@ class Output:
 
 
 @pytest.fixture
-def broker() -> Iterator[ApacheKafka]:
-    try:
-        jars()
-    except Unavailable as reason:
-        pytest.skip(str(reason))
-    with ApacheKafka(
-        {"offsets.topic.num.partitions": "1", "transaction.state.log.num.partitions": "1"}
-    ) as node:
-        yield node
+def broker(tmp_path: Path) -> Iterator[BrokerProcess]:
+    with BrokerProcess(str(tmp_path / "data")) as broker:
+        yield broker
 
 
 @pytest.fixture
@@ -146,7 +142,7 @@ def kill_until(
 @pytest.mark.timeout(2400)
 @pytest.mark.parametrize("master", [LOCAL, pytest.param("standalone", marks=pytest.mark.long)])
 def test_a_pipeline_killed_anywhere_writes_each_record_once_and_in_order(
-    broker: ApacheKafka, rig: Rig, tmp_path: Path, seed: int, long_form: bool, master: str
+    broker: BrokerProcess, rig: Rig, tmp_path: Path, seed: int, long_form: bool, master: str
 ) -> None:
     servers, chooser = broker.bootstrap_servers, Random(seed)
     make_topics(servers)
@@ -157,7 +153,7 @@ def test_a_pipeline_killed_anywhere_writes_each_record_once_and_in_order(
         driver = Driver(rig, [servers, INPUT, OUTPUT, str(tmp_path / "checkpoint"), address])
 
         def kill_broker() -> bool:
-            broker.stop(kill=True)
+            broker.kill()
             broker.start()
             return True
 
