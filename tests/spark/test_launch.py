@@ -15,6 +15,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 import penstock.spark
+from penstock.spark import executors, launch
+from penstock.spark.launch import SparkNotStarted, connector
 
 # What differs between brokers is tried without Spark around it, in test_source.py and test_sink.py.
 on_our_broker = pytest.mark.parametrize("servers", ["penstock"], indirect=True)
@@ -47,6 +49,35 @@ def run_available_now(rows: DataFrame, servers: str, topic: str, checkpoint: Pat
 def test_a_session_speaks_utc_and_is_the_only_one(spark: SparkSession) -> None:
     assert spark.conf.get("spark.sql.session.timeZone") == "UTC"
     assert penstock.spark.session() is spark
+
+
+def test_the_connector_of_spark_comes_from_maven_or_from_where_it_lies(tmp_path: Path) -> None:
+    assert connector(False) == {}
+    packages = connector(True)["spark.jars.packages"]
+    assert packages.startswith("org.apache.spark:spark-sql-kafka-0-10_2.13:")
+    for name in ("a.jar", "b.jar"):
+        (tmp_path / name).touch()
+    assert connector(str(tmp_path)) == {"spark.jars": f"{tmp_path}/a.jar,{tmp_path}/b.jar"}
+    with pytest.raises(SparkNotStarted, match="where no jar is"):
+        connector(str(tmp_path / "missing.jar"))
+
+
+def test_too_little_memory_is_said_before_java_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(launch, "LEAST_MEMORY_MB", 1 << 30)
+    with pytest.raises(SparkNotStarted, match=r"MB are free"):
+        launch._check_memory()
+
+
+def test_executors_without_this_package_are_told_what_to_install() -> None:
+    assert "install penstock[spark]" in str(executors._unready("ModuleNotFoundError: No module 'penstock'"))
+
+
+def test_executors_are_asked_what_they_have(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert executors.slots(spark) == 2
+    executors.check(spark)
+    monkeypatch.setattr("penstock.__version__", "another")
+    with pytest.raises(executors.ExecutorsUnready, match="install the same"):
+        executors.check(spark)
 
 
 @on_our_broker

@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 from penstock.records import walk
 from penstock.spark.java import find_java_home
@@ -15,31 +16,100 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+LEAST_MEMORY_MB: Final = 450
 
-def session(app_name: str = "penstock", master: str = "local[*]", **conf: Any) -> SparkSession:
+
+class SparkNotStarted(RuntimeError):
+    """The JVM did not come up."""
+
+
+def session(
+    app_name: str = "penstock",
+    master: str = "local[*]",
+    *,
+    jvm_connector: bool | str = False,
+    **conf: Any,
+) -> SparkSession:
     """A session that can read and write topics. `conf` are Spark's settings and win over our defaults.
+
+    `jvm_connector` adds Spark's own Kafka connector, `format("kafka")`, for who wants its real-time mode:
+    True lets Spark fetch it from Maven, a path names jars or a directory of them.
 
     An application has one session: when there is one already, it is returned with the format added.
     """
     from pyspark.sql import SparkSession
 
+    from penstock.spark import executors
     from penstock.spark.datasource import PenstockDataSource
 
-    if SparkSession.getActiveSession() is None:
+    if new := SparkSession.getActiveSession() is None:
+        _check_memory()
         os.environ["JAVA_HOME"] = str(find_java_home(os.environ))
     # The workers run this very interpreter, where this package is installed.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(app_name).master(master)
-    for name, value in {**defaults(master), **conf}.items():
+    for name, value in {**defaults(master), **connector(jvm_connector), **conf}.items():
         builder = builder.config(name, str(value).lower() if isinstance(value, bool) else value)
     if walk.ACTIVE == "pure":
         log.warning(
             "the native module is missing, so topics are read and written many times slower: install a C "
             "compiler, then penstock anew"
         )
-    spark = builder.getOrCreate()
+    spark = _started(builder)
     spark.dataSource.register(PenstockDataSource)
+    if new and not master.startswith("local"):
+        executors.check(spark)
     return spark
+
+
+def _started(builder: SparkSession.Builder) -> SparkSession:
+    from pyspark.errors import PySparkRuntimeError
+
+    try:
+        return builder.getOrCreate()
+    except PySparkRuntimeError as error:
+        if "JAVA_GATEWAY_EXITED" not in str(error):
+            raise
+        raise SparkNotStarted(
+            f"Java at {os.environ['JAVA_HOME']} ended before Spark had started; its last words stand above. "
+            "Too little memory is the usual reason: lower spark.driver.memory, or free some"
+        ) from error
+
+
+def _check_memory() -> None:
+    """Fail with a sentence where the JVM would be killed without one."""
+    try:
+        told = Path("/proc/meminfo").read_text().splitlines()
+    except OSError:  # not Linux
+        return
+    available = next((int(line.split()[1]) // 1024 for line in told if line.startswith("MemAvailable")), None)
+    if available is not None and available < LEAST_MEMORY_MB:
+        raise SparkNotStarted(
+            f"Spark needs about {LEAST_MEMORY_MB} MB of memory to start, and {available} MB are free: end "
+            "something, or use a larger machine"
+        )
+
+
+def connector(wanted: bool | str) -> dict[str, str]:
+    """The settings that bring Spark's own Kafka connector along."""
+    if wanted is False:
+        return {}
+    if wanted is True:
+        from pyspark import __version__
+
+        return {"spark.jars.packages": f"org.apache.spark:spark-sql-kafka-0-10_2.13:{__version__}"}
+    jars = [jar for part in wanted.split(",") for jar in _jars(Path(part))]
+    return {"spark.jars": ",".join(map(str, jars))}
+
+
+def _jars(place: Path) -> list[Path]:
+    found = sorted(place.glob("*.jar")) if place.is_dir() else [place]
+    if not found or not found[0].is_file():
+        raise SparkNotStarted(
+            f"jvm_connector names {place}, where no jar is: give the path of spark-sql-kafka-0-10 with what "
+            "it needs (spark-token-provider-kafka-0-10, kafka-clients, commons-pool2)"
+        )
+    return found
 
 
 def defaults(master: str) -> dict[str, str]:

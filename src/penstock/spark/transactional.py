@@ -23,6 +23,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.spark.clusters import cluster_for
+from penstock.spark.executors import wait_for_slots
 from penstock.spark.options import WriteOptions
 from penstock.spark.progress import ASSUMED_RETENTION_MS, Batch, Decision, decide, last_committed
 from penstock.spark.routing import Router
@@ -208,21 +209,14 @@ def _result(producer: Producer) -> pa.RecordBatch:
 
 def _shard_count(spark: SparkSession, options: WriteOptions) -> int:
     """As many tasks as can run at once, which a barrier stage needs; no more than there are partitions."""
-    deadline, attempt = Deadline(options.delivery_seconds), 0
-    while not (slots := _slots(spark)):
-        if deadline.passed:
-            raise NoExecutor(
-                f"no executor has a free core after {deadline.seconds:.0f} s: start a worker of the cluster, "
-                "or give this application some of its cores"
-            )
-        deadline.pause(attempt)
-        attempt += 1
+    deadline = Deadline(options.delivery_seconds)
+    slots = wait_for_slots(spark, deadline)
+    if not slots:
+        raise NoExecutor(
+            f"no executor has a free core after {deadline.seconds:.0f} s: start a worker of the cluster, or "
+            "give this application some of its cores"
+        )
     if options.topic is None:
         return slots
     cluster = cluster_for(options.bootstrap_servers, options.client_id)
     return min(slots, partition_count(cluster, options.topic, deadline))
-
-
-def _slots(spark: SparkSession) -> int:
-    context = spark.sparkContext._jsc.sc()
-    return int(context.maxNumConcurrentTasks(context.resourceProfileManager().defaultResourceProfile()))
