@@ -28,6 +28,7 @@ from benchmarks.sections import (
     registry,
     rest,
     spark_reading,
+    spark_writing,
     throughput,
     transactions,
 )
@@ -48,6 +49,7 @@ SECTIONS: Final[dict[str, Section]] = {
     "connections": connections.run,
     "spark-reading": spark_reading.run,
     "spark-decoding": spark_reading.decoding,
+    "spark-writing": spark_writing.run,
     "rest": rest.run,
     "registry": registry.run,
 }
