@@ -1,6 +1,6 @@
-"""Writing a topic with Spark: exactly once, at least once, and with Spark's own Kafka connector, on one broker.
+"""Writing a topic with Spark: exactly once, at least once, and with Spark's own connector, on one broker.
 
-Rows come from `spark.range`, so that the sink is what is measured. Spark's connector has no exactly-once sink,
+Rows come from `spark.range`, so that only the sink is measured. Spark's connector has no exactly-once sink,
 it is measured at least once. The latency is that of one row from topic to topic, committed where it is a
 transaction.
 """

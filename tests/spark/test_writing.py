@@ -20,6 +20,7 @@ from pyspark.sql.streaming import StreamingQuery
 from penstock.spark import transactional, write_stream
 from penstock.spark.options import OptionError, write_options
 from penstock.spark.transactional import TransactionalWriter
+from penstock.testing.process import BrokerProcess
 
 SECONDS = 240
 pytestmark = pytest.mark.timeout(300)  # a loaded machine starts Spark slowly
@@ -255,6 +256,30 @@ def test_an_output_that_nobody_answers_for_is_an_error_in_the_time_given(pipelin
         pipeline.run(bootstrap_servers="127.0.0.1:1", options={"kafka.delivery.timeout.ms": "500"})
     pipeline.run()  # and nothing is lost
     assert pipeline.values() == ["a"]
+
+
+def test_an_output_that_goes_away_in_the_middle_is_an_error_and_nothing_is_lost(
+    pipeline: Pipeline, tmp_path: Path
+) -> None:
+    with BrokerProcess(str(tmp_path / "data"), {"auto.create.topics.enable": "true"}) as broker:
+        away = {
+            "bootstrap_servers": broker.bootstrap_servers,
+            "trigger": {"processingTime": "0 seconds"},
+            "options": {"kafka.delivery.timeout.ms": "3000"},
+        }
+        pipeline.produce("a")
+        query = pipeline.start(**away)
+        query.processAllAvailable()
+        broker.kill()
+        pipeline.produce("b")
+        with pytest.raises(
+            StreamingQueryException, match=rf"no broker answers at {broker.bootstrap_servers}"
+        ):
+            query.awaitTermination(SECONDS)
+        broker.start()
+        pipeline.run(bootstrap_servers=broker.bootstrap_servers)
+        pipeline.servers = broker.bootstrap_servers
+        assert pipeline.values() == ["a", "b"]
 
 
 @pytest.mark.parametrize(
