@@ -1,4 +1,4 @@
-"""A `penstock rest` process for tests, and the words of its clients."""
+"""`penstock rest` and other services as processes for tests, and the words of their clients."""
 
 from __future__ import annotations
 
@@ -8,34 +8,48 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import httpx
 
 V2 = "application/vnd.kafka.v2+json"
-READY_S = 20.0
 
 
 def embedded(name: str) -> str:
     return f"application/vnd.kafka.{name}.v2+json"
 
 
+class Service(NamedTuple):
+    """A running process of `penstock`."""
+
+    address: str
+    pid: int
+
+
 @contextmanager
-def running_proxy(bootstrap_servers: str, **settings: str) -> Iterator[Proxy]:
-    """`settings` have underscores for dots."""
-    options = [part for name, value in settings.items() for part in ("--set", f"{_dotted(name)}={value}")]
-    command = [sys.executable, "-m", "penstock", "rest", "--listen", "127.0.0.1:0"]
+def running_service(name: str, bootstrap_servers: str, *options: str) -> Iterator[Service]:
+    command = [sys.executable, "-m", "penstock", name, "--listen", "127.0.0.1:0"]
     command += ["--bootstrap-servers", bootstrap_servers, "--log-level", "warning", *options]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
         word, _, address = process.stdout.readline().strip().partition(" ")
         assert word == "ready"
-        with httpx.Client(base_url=f"http://{address}", timeout=30) as client:
-            yield Proxy(client, process.pid, address)
+        yield Service(address, process.pid)
     finally:
         process.terminate()
         assert process.wait(20) == 0
+
+
+@contextmanager
+def running_proxy(bootstrap_servers: str, **settings: str) -> Iterator[Proxy]:
+    """`settings` have underscores for dots."""
+    options = [part for name, value in settings.items() for part in ("--set", f"{_dotted(name)}={value}")]
+    with (
+        running_service("rest", bootstrap_servers, *options) as (address, pid),
+        httpx.Client(base_url=f"http://{address}", timeout=30) as client,
+    ):
+        yield Proxy(client, pid, address)
 
 
 class Proxy:

@@ -13,7 +13,7 @@ from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerialize
 from confluent_kafka.schema_registry.json_schema import JSONDeserializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 
-from tests.rest.proxies import Proxy, running_proxy
+from tests.rest.proxies import Proxy, running_proxy, running_service
 from tests.rest.registries import Schemas, running_registry
 
 USER = json.dumps(
@@ -193,3 +193,27 @@ def test_a_registry_that_does_not_answer_is_named(
         body = {"value_schema": USER, "records": [{"value": {"name": "A", "age": None}}]}
         answer = alone.produce(new_topic(), "avro", body)
     assert (answer.status_code, answer.json()["error_code"]) == (408, 40801)
+
+
+def test_the_proxy_and_our_own_registry_agree(bootstrap_servers: str, new_topic: Callable[..., str]) -> None:
+    topic = new_topic()
+    with (
+        running_service("registry", bootstrap_servers) as registry,
+        running_proxy(bootstrap_servers, schema_registry_url=f"http://{registry.address}") as own,
+    ):
+        for at, (form, schema, value, payload) in enumerate(CASES):
+            body = {
+                "key_schema": schema,
+                "value_schema": schema,
+                "records": [{"key": value, "value": value}],
+            }
+            answer = own.produce(f"{topic}-{form}", form, body)
+            assert answer.status_code == 200, answer.text
+            schema_id = answer.json()["value_schema_id"]
+            assert answer.json()["key_schema_id"] == schema_id == at + 1
+            header = b"\x00" + schema_id.to_bytes(4, "big")
+            assert value_of(bootstrap_servers, f"{topic}-{form}") == header + payload
+        incompatible = {"value_schema": '"long"', "records": [{"value": 1}]}
+        refused = own.produce(f"{topic}-avro", "avro", incompatible)
+        assert (refused.status_code, refused.json()["error_code"]) == (422, 42207)
+        assert "ncompatible" in refused.json()["message"]

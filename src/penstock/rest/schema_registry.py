@@ -158,6 +158,8 @@ def _refused(path: str, error: urllib.error.HTTPError) -> RestError:
         message, code = error.reason, error.code
     if error.code == 404:
         return NotRegistered(SERIALISATION_FAILED, f"Error serializing message. {path}: {message} ({code})")
+    if error.code == 409:
+        return RestError(SERIALISATION_FAILED, f"Error serializing message. {message} ({code})")
     if error.code == 422:
         return RestError(INVALID_SCHEMA, f"Invalid schema: {message} ({code})")
     return RestError(SCHEMA_REGISTRY_FAILED, f"Schema registration or lookup failed: {message} ({code})")
