@@ -31,6 +31,8 @@ PARTITIONS_MAX: Final = 10_000
 REQUEST_TIMEOUT_MS_MAX: Final = 300_000
 """The longest that reading may wait for records, whatever the client asks for."""
 FETCH_MIN_BYTES_MAX: Final = 10_000_000
+NO_ZERO_BYTES: Final = r"^[^\x00]*$"
+"""librdkafka's strings end at a zero byte: a name with one in it would mean another name."""
 SCHEMAS_CACHED: Final = 1_000
 
 

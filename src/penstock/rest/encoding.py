@@ -52,14 +52,15 @@ def decode(form: Format, data: bytes | None) -> msgspec.Raw | str | None:
 def compact(text: bytes) -> bytes:
     """The same JSON without whitespace."""
     try:
+        text.decode()  # msgspec goes over strings without a look at their bytes
         return msgspec.json.format(text, indent=-1)
-    except (msgspec.DecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise bad_request(f"Bad Request: {_shown(text)} is not JSON: {error}.") from None
 
 
 def as_json(data: bytes) -> msgspec.Raw:
     """A record's bytes as JSON to be put into an answer; ValueError when they are none."""
-    data.decode()  # msgspec skips over strings without a look at their bytes
+    data.decode()
     return _raw.decode(data)
 
 

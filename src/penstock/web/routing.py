@@ -67,6 +67,9 @@ def _split(raw_path: bytes) -> list[str]:
     if not path:
         return []
     try:
-        return [unquote_to_bytes(part).decode() for part in path.split(b"/")]
+        segments = [unquote_to_bytes(part).decode() for part in path.split(b"/")]
     except UnicodeDecodeError as error:
         raise HttpError(400, "The path is not UTF-8 behind its percent signs.") from error
+    if any("\0" in segment for segment in segments):  # where a library in C would see the end of the name
+        raise HttpError(400, "The path has a zero byte in it, which no name may have.")
+    return segments

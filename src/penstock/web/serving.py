@@ -39,6 +39,7 @@ def serve_on(app: App, listener: socket.socket, ready: Callable[[str], None] = p
         log_config=None,
         access_log=False,
         lifespan="on",
+        ws="none",
         server_header=False,
         limit_concurrency=CONNECTIONS_MAX,
         timeout_keep_alive=KEEP_ALIVE_S,

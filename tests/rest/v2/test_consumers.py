@@ -219,6 +219,7 @@ def test_subscription_and_assignment_exclude_each_other(
         ({"consumer.request.timeout.ms": "soon"}, 422, 42204),
         ({"name": ""}, 422, 422),
         ({"name": 1}, 422, 422),
+        ({"name": "a\0b"}, 422, 422),
     ],
 )
 def test_a_setting_that_cannot_be_is_refused(
@@ -304,3 +305,20 @@ def test_an_ordinary_consumer_goes_on_where_an_instance_stopped(
     consumer.close()
     assert message is not None
     assert message.offset() == 3
+
+
+def test_a_zero_byte_in_a_name_is_refused_and_not_the_end_of_it(proxy: Proxy, group: str) -> None:
+    """librdkafka ends the whole process when the name of a group is empty, which a zero byte makes it."""
+    assert proxy.send("POST", "/consumers/%00", {"name": "a"}).status_code == 400
+    instance = proxy.consumer(group, "a")
+    refused = proxy.send("POST", f"{instance}/subscription", {"topics": ["a\0b"]})
+    assert (refused.status_code, refused.json()["error_code"]) == (422, 422)
+    assert proxy.produce("a%00b", "json", {"records": [{"value": 1}]}).status_code == 400
+    proxy.client.delete(instance)
+
+
+def test_the_uri_of_an_instance_leads_to_it_whatever_its_name(proxy: Proxy, group: str) -> None:
+    made = proxy.send("POST", f"/consumers/{group}%2F1", {"name": "a/b ü"}).json()
+    assert made["instance_id"] == "a/b ü"
+    assert proxy.client.get(f"{made['base_uri']}/subscription").json() == {"topics": []}
+    assert proxy.client.delete(made["base_uri"]).status_code == 204

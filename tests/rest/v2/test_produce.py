@@ -80,6 +80,7 @@ def test_equal_keys_go_where_every_kafka_client_sends_them(
         ("json", b"[" * 5000, 422, 422),
         ("binary", b'{"records": [{"value": "no base64!"}]}', 400, 400),
         ("binary", b'{"records": [{"value": 1}]}', 400, 400),
+        ("json", b'{"records": [{"value": "\xff"}]}', 400, 400),
         ("xml", b"{}", 415, 415),
         ("avro", b'{"records": [{"value": 1}]}', 422, 42202),
         ("avro", b'{"records": [{"key": 1}]}', 422, 42201),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import TypeVar
+from urllib.parse import quote
 
 import msgspec
 from starlette.responses import Response
@@ -52,8 +53,8 @@ class ConsumerRoutes:
         name = body.id or body.name or self._proxy.instances.new_name()
         own = instance_settings(group, name, body, self._proxy.settings)
         await self._proxy.instances.create(own)
-        path = call.request.url.path.rstrip("/")
-        return CreatedInstance(name, f"{self._proxy.url_of(call)}{path}/instances/{name}")
+        path = f"/consumers/{quote(group, safe='')}/instances/{quote(name, safe='')}"
+        return CreatedInstance(name, self._proxy.url_of(call) + path)
 
     async def delete(self, call: Call) -> None:
         await self._proxy.instances.delete(call.path["group"], call.path["instance"])

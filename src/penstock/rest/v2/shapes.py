@@ -6,10 +6,12 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Raw, Struct, field
 
-from penstock.rest.config import PARTITIONS_MAX
+from penstock.rest.config import NO_ZERO_BYTES, PARTITIONS_MAX
 from penstock.rest.encoding import absent
 
-TopicName = Annotated[str, Meta(min_length=1, max_length=249)]
+TopicName = Annotated[str, Meta(max_length=249, pattern=r"^[A-Za-z0-9._-]+$")]
+InstanceName = Annotated[str, Meta(min_length=1, max_length=255, pattern=NO_ZERO_BYTES)]
+CommitMetadata = Annotated[str, Meta(max_length=4096, pattern=NO_ZERO_BYTES)]
 PartitionId = Annotated[int, Meta(ge=0, le=2**31 - 1)]
 Offset = Annotated[int, Meta(ge=0, le=2**63 - 2)]
 
@@ -75,8 +77,8 @@ class Produced(Struct):
 class NewInstance(Struct):
     """What a consumer instance shall be; `id` is the old name of `name`."""
 
-    name: Annotated[str, Meta(min_length=1, max_length=255)] | None = None
-    id: Annotated[str, Meta(min_length=1, max_length=255)] | None = None
+    name: InstanceName | None = None
+    id: InstanceName | None = None
     format: str | None = None
     auto_offset_reset: str | None = field(default=None, name="auto.offset.reset")
     auto_commit_enable: bool | str | None = field(default=None, name="auto.commit.enable")
@@ -115,7 +117,7 @@ class OffsetToCommit(Struct):
     topic: TopicName
     partition: PartitionId
     offset: Offset
-    metadata: Annotated[str, Meta(max_length=4096)] | None = None
+    metadata: CommitMetadata | None = None
 
 
 class OffsetsToCommit(Struct):

@@ -6,15 +6,17 @@ from typing import Annotated
 
 from msgspec import Meta, Raw, Struct, field
 
+from penstock.rest.config import NO_ZERO_BYTES
 from penstock.rest.encoding import absent
 
 Count = Annotated[int, Meta(ge=1, le=100_000)]
-Name = Annotated[str, Meta(min_length=1, max_length=249)]
+Name = Annotated[str, Meta(min_length=1, max_length=249, pattern=NO_ZERO_BYTES)]
+Value = Annotated[str, Meta(pattern=NO_ZERO_BYTES)]
 
 
 class ConfigValue(Struct):
-    name: str
-    value: str | None = None
+    name: Name
+    value: Value | None = None
 
 
 class NewTopic(Struct):
@@ -31,12 +33,12 @@ class PartitionsCount(Struct):
 
 
 class NewValue(Struct):
-    value: str | None = None
+    value: Value | None = None
 
 
 class ConfigChange(Struct):
     name: Name
-    value: str | None = None
+    value: Value | None = None
     operation: str | None = "SET"
 
 
@@ -48,7 +50,7 @@ class ConfigChanges(Struct):
 class Header(Struct):
     """A header of a record; its value is base64."""
 
-    name: str
+    name: Value
     value: str | None = None
 
 
