@@ -9,6 +9,7 @@ import pytest
 from penstock.plan.groups import partition_counts
 from penstock.plan.plan import Plan
 from penstock.plan.serial import from_json
+from penstock.plan.task import RawRecord, Task
 from penstock.streams import (
     JoinWindows,
     JsonSerde,
@@ -21,6 +22,7 @@ from penstock.streams import (
     TopologyError,
     TopologyTestDriver,
 )
+from penstock.wire.partitioner import partition_for_key
 
 S = StringSerde()
 
@@ -175,3 +177,13 @@ def test_an_aggregate_that_is_changed_in_place_has_its_old_value() -> None:
         for value in "abc":
             driver.pipe("a", "k", value, 1)
         assert [record.value for record in driver.read("out")] == [1, 2, 3]
+
+
+def test_a_windowed_key_goes_to_the_partition_of_its_key() -> None:
+    b = builder()
+    counts = b.stream("a").group_by_key().windowed_by(TimeWindows(10)).count()
+    counts.to_stream().to("out", value_serde=LongSerde())
+    task = Task(b.build().plan, application_id="app", partitions={"out": 5})
+    (result,) = task.step([RawRecord("a", 0, 0, 7, b"some key", b"v")])
+    assert result.key == b"some key" + bytes(8)
+    assert result.partition == partition_for_key(b"some key", 5) != partition_for_key(result.key, 5)

@@ -5,7 +5,7 @@ partitioning.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from penstock.plan.errors import TopologyError
 from penstock.plan.nodes import Node, Source
@@ -42,6 +42,15 @@ def subtopologies(plan: Plan) -> tuple[Subtopology, ...]:
     for node in plan.nodes:
         groups.setdefault(find(node.name), []).append(node)
     return tuple(Subtopology(number, tuple(nodes)) for number, nodes in enumerate(groups.values()))
+
+
+def part(plan: Plan, group: Subtopology) -> Plan:
+    """What one task of a sub-topology runs: its nodes, and the global tables, which every task reads."""
+    shared = [node for other in subtopologies(plan) if other.is_global for node in other.nodes]
+    nodes = tuple(dict.fromkeys([*group.nodes, *shared]))
+    used = {store for node in nodes for store in node.stores}
+    stores = tuple(store for store in plan.stores if store.name in used)
+    return replace(plan, nodes=nodes, stores=stores)
 
 
 def partition_counts(plan: Plan, topics: Mapping[str, int]) -> dict[str, int]:

@@ -11,8 +11,6 @@ from penstock.kernels.lookup_joins import GlobalTableJoin, StreamTableJoin
 from penstock.kernels.processor import Processor, UserProcessor
 from penstock.kernels.record import Metadata
 from penstock.kernels.serdes import Serde
-from penstock.kernels.store_specs import OuterBufferSpec, WindowSpec
-from penstock.kernels.stream_joins import KeepForJoin, StreamJoinSide
 from penstock.kernels.tables import TableSource
 from penstock.kernels.windows import JoinWindows
 from penstock.plan.errors import TopologyError, caller
@@ -21,6 +19,8 @@ from penstock.streams.branched import BranchedKStream
 from penstock.streams.graph import Graph
 from penstock.streams.grouped import KGroupedStream
 from penstock.streams.materialized import Materialized
+from penstock.streams.partitioning import partitioner_for
+from penstock.streams.window_join import WindowJoin
 
 if TYPE_CHECKING:
     from penstock.streams.ktable import GlobalKTable, KTable
@@ -196,12 +196,13 @@ class KStream(Generic[K, V]):
         name: str | None = None,
     ) -> None:
         """Write to a topic that is there, or to the one that a function names for each record."""
+        key = self._graph.key_serde(key_serde, self._key_serde)
         sink = Sink(
-            self._graph.key_serde(key_serde, self._key_serde),
+            key,
             self._graph.value_serde(value_serde, self._value_serde),
             topic if isinstance(topic, str) else None,
             None if isinstance(topic, str) else topic,
-            partitioner,
+            partitioner or partitioner_for(key),
         )
         self._graph.add(self._graph.named(name, "KSTREAM-SINK-"), sink, self._node)
 
@@ -437,53 +438,13 @@ class KStream(Generic[K, V]):
         graph = self._graph
         sources = one._sources | two._sources
         graph.copartition(sources)
-        this_suffix = "-outer-this-join" if outer else "-this-join"
-        other_suffix = "-outer-other-join" if left else "-other-join"
-        keep_this = graph.named(name, "KSTREAM-WINDOWED-", "-this-windowed")
-        keep_other = graph.named(name, "KSTREAM-WINDOWED-", "-other-windowed")
-        this_prefix = "KSTREAM-OUTERTHIS-" if outer else "KSTREAM-JOINTHIS-"
-        this_id = graph.new_name(this_prefix)
-        other_id = graph.new_name("KSTREAM-OUTEROTHER-" if left else "KSTREAM-JOINOTHER-")
-        this_name = this_id if name is None else name + this_suffix
-        other_name = other_id if name is None else name + other_suffix
-        merge = graph.named(name, "KSTREAM-MERGE-", "-merge")
         key = graph.key_serde(key_serde, one._key_serde, two._key_serde)
         this_value = graph.value_serde(value_serde, one._value_serde)
         other_value = graph.value_serde(other_value_serde, two._value_serde)
-
-        def window_store(stem: str, value: Serde[Any]) -> str:
-            spec = WindowSpec(
-                f"{stem}-store",
-                key,
-                value,
-                caching=False,
-                size_ms=windows.size_ms,
-                retention_ms=windows.retention_ms,
-                retain_duplicates=True,
-            )
-            return graph.add_store(spec)
-
-        this_store = window_store(this_id if store_name is None else store_name + this_suffix, this_value)
-        other_store = window_store(other_id if store_name is None else store_name + other_suffix, other_value)
-        buffer = None
-        if left:
-            stem = f"KSTREAM-OUTERSHARED-{this_id.removeprefix(this_prefix)}"
-            if store_name is not None:
-                stem = store_name + ("-outer-shared-join" if outer else "-left-shared-join")
-            spec = OuterBufferSpec(f"{stem}-store", key, this_value, caching=False, right_serde=other_value)
-            buffer = graph.add_store(spec)
-        graph.add(keep_this, KeepForJoin(this_store), one._node)
-        graph.add(keep_other, KeepForJoin(other_store), two._node)
-        graph.add(
-            this_name, StreamJoinSide(True, other_store, windows, joiner, with_key, left, buffer), keep_this
+        join = WindowJoin(
+            joiner, windows, key, this_value, other_value, left, outer, with_key, name, store_name
         )
-        graph.add(
-            other_name,
-            StreamJoinSide(False, this_store, windows, joiner, with_key, outer, buffer),
-            keep_other,
-        )
-        graph.add(merge, stateless.PassThrough(), this_name, other_name)
-        return KStream(graph, merge, key, None, sources)
+        return KStream(graph, join.add_to(graph, one._node, two._node), key, None, sources)
 
     def _join_table(
         self,
