@@ -16,6 +16,9 @@ from penstock.testing.simulation.world import World
 
 LISTENER: Final = "PLAINTEXT"
 TICK_MS: Final = 1000
+DRIVE_MS: Final = (
+    100  # how often coordinators load shards and run timers: what has threads of its own in earnest
+)
 
 Deliver = Callable[[bytes], None]
 
@@ -36,6 +39,7 @@ class SimulatedBroker:
         self.node = Node(self._settings, self.disk, self._world, self._world.random, endpoints)
         self._life += 1
         self._tick(self._life)
+        self._drive(self._life)
 
     def kill(self) -> None:
         """The process dies; what was written to files stays, synced or not."""
@@ -73,6 +77,16 @@ class SimulatedBroker:
         if self.node is not None and life == self._life:
             self.node.tick()
             self._world.after(TICK_MS, lambda: self._tick(life))
+
+    def _drive(self, life: int) -> None:
+        if self.node is None or life != self._life:
+            return
+        broker = self.node.broker
+        for runtime in (broker.groups.runtime, broker.transactions.runtime):
+            while runtime.load_next():
+                pass
+            runtime.advance(self._world.monotonic())
+        self._world.after(DRIVE_MS, lambda: self._drive(life))
 
 
 class ServerConnection:

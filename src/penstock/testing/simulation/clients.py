@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 from penstock.protocol.apis import Api
@@ -12,6 +13,7 @@ from penstock.records.record import decode_batch, encode_batch
 from penstock.testing.history.events import (
     Acked,
     Assign,
+    Isolation,
     Partition,
     Poll,
     Polled,
@@ -133,14 +135,23 @@ class SimulatedProducer:
 
 
 class SimulatedConsumer:
-    """Reads one partition from its beginning by long polls."""
+    """Reads one partition from its beginning by long polls. Under read_committed it leaves out what was
+    aborted, as clients do: by the list that comes with the records."""
 
     def __init__(
-        self, world: World, broker: SimulatedBroker, recorder: Recorder, name: str, partition: Partition
+        self,
+        world: World,
+        broker: SimulatedBroker,
+        recorder: Recorder,
+        name: str,
+        partition: Partition,
+        isolation: Isolation = Isolation.READ_UNCOMMITTED,
     ) -> None:
         self.records: list[Record] = []
+        self.position = 0
         self.high_watermark = 0
         self.partition = partition
+        self._isolation = isolation
         self._world = world
         self._recorder = recorder
         self._name = name
@@ -148,10 +159,6 @@ class SimulatedConsumer:
         recorder.fact(name, Assign(partition, start=0))
         self._connection: ClientConnection | None = None
         self._connection = ClientConnection(world, broker, lambda: world.after(0, self._fetch))
-
-    @property
-    def position(self) -> int:
-        return self.records[-1].offset + 1 if self.records else 0
 
     def cut(self) -> None:
         if self._connection is not None:
@@ -162,7 +169,7 @@ class SimulatedConsumer:
             return
         if self._operation is not None:
             self._recorder.fail(self._operation, "the connection broke, and nothing was taken")
-        self._operation = self._recorder.invoke(self._name, Poll())
+        self._operation = self._recorder.invoke(self._name, Poll(self._isolation))
         wanted = {
             "partition": self.partition.number,
             "current_leader_epoch": -1,
@@ -176,7 +183,7 @@ class SimulatedConsumer:
             "max_wait": 500,
             "min_bytes": self._world.random.choice([0, 1, 500]),
             "max_bytes": 1 << 20,
-            "isolation_level": 0,
+            "isolation_level": int(self._isolation is Isolation.READ_COMMITTED),
             "session_id": 0,
             "session_epoch": -1,
             "topics": [{"topic": self.partition.topic, "partitions": [wanted]}],
@@ -191,25 +198,38 @@ class SimulatedConsumer:
         operation, self._operation = self._operation, None
         assert operation is not None, "an answer that nobody waits for"
         if code is ErrorCode.NONE:
-            self._take(operation, bytes(answer.records or b""), answer.high_watermark)
+            self._take(operation, answer)
         else:
             self._recorder.fail(operation, code.name)
         self._world.after(self._world.random.uniform(0, PAUSE_MS), self._fetch)
 
-    def _take(self, operation: int, data: bytes, high_watermark: int) -> None:
+    def _take(self, operation: int, answer: Any) -> None:
         """A batch comes whole; what lies before the position was had already."""
-        position = self.position
-        records = [record for record in records_of(self.partition, data) if record.offset >= position]
-        seen = Watermarks(self.partition, high_watermark, high_watermark)
+        data = bytes(answer.records or b"")
+        aborted = [(each.first_offset, each.producer_id) for each in answer.aborted_transactions or ()]
+        records = [
+            record for record in records_of(self.partition, data, aborted) if record.offset >= self.position
+        ]
+        seen = Watermarks(self.partition, answer.high_watermark, answer.last_stable_offset)
         self._recorder.ok(operation, Polled(tuple(records), (seen,)))
-        self.high_watermark = high_watermark
+        self.high_watermark = answer.high_watermark
         self.records += records
+        for _, header in iter_headers(memoryview(data)):
+            self.position = max(self.position, header.next_offset)
 
 
-def records_of(partition: Partition, data: bytes) -> list[Record]:
-    """The records of whole batches."""
-    return [
-        Record(partition, record.offset, Value.parse(record.value), record.key)
-        for position, _ in iter_headers(memoryview(data))
-        for record in decode_batch(data, position)
-    ]
+def records_of(partition: Partition, data: bytes, aborted: Iterable[tuple[int, int]] = ()) -> list[Record]:
+    """The records of whole batches, without markers and without what was `aborted`: (first offset, producer
+    id) of each transaction, which ends at the producer's next marker."""
+    waiting, ended, found = sorted(aborted), set[int](), list[Record]()
+    for position, header in iter_headers(memoryview(data)):
+        while waiting and waiting[0][0] <= header.base_offset:
+            ended.add(waiting.pop(0)[1])
+        if header.is_control:
+            ended.discard(header.producer_id)
+        elif not (header.is_transactional and header.producer_id in ended):
+            found += [
+                Record(partition, record.offset, Value.parse(record.value), record.key)
+                for record in decode_batch(data, position)
+            ]
+    return found

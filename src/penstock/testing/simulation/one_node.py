@@ -4,14 +4,22 @@ end everything is read back."""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode
 from penstock.replication.partition import Partition as Served
 from penstock.settings import BrokerSettings
 from penstock.testing.history import History, Recorder, assert_kept
-from penstock.testing.history.events import FinalRead, Partition, Poll, Polled, ReplicaLog, Watermarks
+from penstock.testing.history.events import (
+    FinalRead,
+    Isolation,
+    Partition,
+    Poll,
+    Polled,
+    ReplicaLog,
+    Watermarks,
+)
 from penstock.testing.simulation.broker import SimulatedBroker
 from penstock.testing.simulation.clients import SimulatedConsumer, SimulatedProducer, records_of
 from penstock.testing.simulation.network import ClientConnection
@@ -25,6 +33,12 @@ HEAL_MS: Final = 20_000.0
 AUDIT_MS: Final = 1000.0
 AUDIT_ROUNDS: Final = 200
 READ_BYTES: Final = 1 << 20
+
+
+class Client(Protocol):
+    def cut(self) -> None:
+        """Break its connection."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +61,9 @@ class OneNodeRun:
     process loses nothing either way.
     """
 
+    isolation = Isolation.READ_UNCOMMITTED
+    """Of all who read."""
+
     def __init__(self, seed: int, *, power_cuts: bool, flush: bool | None = None) -> None:
         self._world = World(seed)
         self._power_cuts = power_cuts
@@ -55,6 +72,8 @@ class OneNodeRun:
             "listeners": "PLAINTEXT://broker:9092",
             "log.segment.bytes": "4096",
             "log.index.interval.bytes": "256",
+            "offsets.topic.num.partitions": "1",
+            "transaction.state.log.num.partitions": "1",
         }
         if power_cuts if flush is None else flush:
             texts["log.flush.interval.messages"] = "1"
@@ -62,7 +81,7 @@ class OneNodeRun:
         self._recorder = Recorder(clock=self._world)
         self._producers: list[SimulatedProducer] = []
         self._consumers: list[SimulatedConsumer] = []
-        self._clients: list[SimulatedProducer | SimulatedConsumer] = []
+        self._clients: list[Client] = []
         self._high_watermarks: dict[int, int] = {}
         self._faults = {"kill": 0, "cut_power": 0, "cut_connection": 0}
         self._faulty = True
@@ -120,7 +139,7 @@ class OneNodeRun:
             self._recorder.ok(operation, Polled((), (seen,)))
 
     def _consumer(self, name: str, partition: Partition) -> SimulatedConsumer:
-        return SimulatedConsumer(self._world, self._broker, self._recorder, name, partition)
+        return SimulatedConsumer(self._world, self._broker, self._recorder, name, partition, self.isolation)
 
     def _create_topic(self) -> None:
         answers: list[Any] = []
@@ -152,7 +171,7 @@ class OneNodeRun:
         kind = self._world.random.choice(kinds)
         self._faults[kind] += 1
         if kind == "cut_connection":
-            self._world.random.choice(self._clients).cut()
+            self._break_something()
             self._world.after(self._next_fault_ms(), self._fault)
             return
         if kind == "kill":
@@ -160,6 +179,10 @@ class OneNodeRun:
         else:
             self._broker.cut_power()
         self._world.after(self._world.random.uniform(0, DOWN_MS), self._restart)
+
+    def _break_something(self) -> None:
+        """What can go wrong while the broker lives."""
+        self._world.random.choice(self._clients).cut()
 
     def _restart(self) -> None:
         self._broker.start()
@@ -169,14 +192,17 @@ class OneNodeRun:
         """No more faults; producers finish what they began, consumers read to the end. Then a clean
         restart."""
         self._faulty = False
-        for producer in self._producers:
-            producer.stop()
+        self._stop_writers()
         if self._broker.node is None:
             self._world.run(DOWN_MS, self.check_invariants)
         self._world.run(HEAL_MS, self.check_invariants)
         self._broker.shut_down()
         self._broker.start()
         self._world.run(HEAL_MS, self.check_invariants)
+
+    def _stop_writers(self) -> None:
+        for producer in self._producers:
+            producer.stop()
 
     def _final_read(self, partition: Partition) -> FinalRead:
         """A new consumer reads from the beginning to the high watermark."""
@@ -187,7 +213,7 @@ class OneNodeRun:
             if auditor.position >= high_watermark:
                 break
         assert auditor.position >= high_watermark, f"{partition} cannot be read beyond {auditor.position}"
-        return FinalRead(partition, tuple(auditor.records), high_watermark)
+        return FinalRead(partition, tuple(auditor.records), high_watermark, self.isolation)
 
     def _replica(self, partition: Partition) -> ReplicaLog:
         """What is in the files, without the way through a fetch."""
