@@ -68,7 +68,7 @@ def fill(servers: str, records: int) -> None:
     admin = AdminClient({"bootstrap.servers": servers})
     topics = [NewTopic(name, PARTITIONS) for name in (INPUT, OUTPUT)]
     for made in admin.create_topics(topics).values():
-        made.result(10)
+        made.result(60)
     producer = Producer({"bootstrap.servers": servers, "enable.idempotence": True, "linger.ms": 20})
     for number in range(records):
         producer.produce(INPUT, b"%d" % number, partition=number % PARTITIONS)

@@ -1,4 +1,5 @@
-"""Apache Kafka's own dump tool reads what we write: batches in every codec, indexes, producer snapshots."""
+"""Apache Kafka's own dump tool reads what we write: batches in every codec, indexes, markers and aborted
+transactions, producer snapshots."""
 
 from __future__ import annotations
 
@@ -11,9 +12,11 @@ import pytest
 
 from penstock.records.codecs import Codec
 from penstock.storage.disk import OsDisk
+from penstock.storage.log import Log
 from penstock.storage.logs import Logs
 from tests.peers.apache_kafka import Unavailable, jars
 from tests.storage.builders import NOW_MS, StillClock, append, settings
+from tests.storage.transactional import Writer
 
 BATCHES = 40
 SMALL = settings(segment_bytes=3000, index_interval_bytes=300)
@@ -40,8 +43,19 @@ def dumped(tmp_path_factory: pytest.TempPathFactory) -> str:
             codec=codec,
             **producer,
         )
+    write_transactions(log)
     logs.close()
     return _dump(data / "orders-0")
+
+
+def write_transactions(log: Log) -> None:
+    """One that is committed, one aborted, one left open."""
+    committed, aborted, left_open = Writer(501, epoch=3), Writer(502), Writer(503)
+    committed.write(log, b"committed")
+    aborted.write(log, b"aborted")
+    left_open.write(log, b"open")
+    committed.end(log, commit=True, coordinator_epoch=8, version=2)
+    aborted.end(log, commit=False, coordinator_epoch=9)
 
 
 def _dump(directory: Path) -> str:
@@ -49,7 +63,7 @@ def _dump(directory: Path) -> str:
         classpath = f"{jars()}/*"
     except Unavailable as reason:
         pytest.skip(str(reason))
-    suffixes = {".log", ".index", ".timeindex", ".snapshot"}
+    suffixes = {".log", ".index", ".timeindex", ".txnindex", ".snapshot"}
     files = sorted(str(path) for path in directory.iterdir() if path.suffix in suffixes)
     tool = ["java", "-Xmx128m", "-cp", classpath, "kafka.tools.DumpLogSegments"]
     command = [
@@ -76,7 +90,7 @@ def test_offsets_epochs_and_sequences_are_ours(dumped: str) -> None:
     batches = re.findall(
         r"^baseOffset: (\d+) .* baseSequence: (\d+) .* partitionLeaderEpoch: (\d+) ", dumped, re.MULTILINE
     )
-    found = [tuple(map(int, batch)) for batch in batches]
+    found = [tuple(map(int, batch)) for batch in batches[:BATCHES]]
     assert found == [(2 * number, 2 * number, number // 15) for number in range(BATCHES)]
 
 
@@ -91,3 +105,26 @@ def test_snapshots_of_the_producers_are_read(dumped: str) -> None:
         r"^producerId: 77 producerEpoch: 1 .* lastSequence: (\d+) lastOffset: (\d+) ", dumped, re.M
     )
     assert snapshots[-1] == ("79", "79")
+
+
+def test_markers_and_aborted_transactions_are_read(dumped: str) -> None:
+    first = 2 * BATCHES
+    assert re.findall(r"endTxnMarker: (\w+) coordinatorEpoch: (\d+)", dumped) == [
+        ("COMMIT", "8"),
+        ("ABORT", "9"),
+    ]
+    (aborted,) = re.findall(
+        r"producerId: 502 firstOffset: (\d+) lastOffset: (\d+) lastStableOffset: (\d+)", dumped
+    )
+    assert tuple(map(int, aborted)) == (first + 1, first + 4, first + 2)
+
+
+def test_snapshots_tell_who_has_a_transaction_open(dumped: str) -> None:
+    found = dict(
+        re.findall(
+            r"producerId: (50\d) producerEpoch: \d+ coordinatorEpoch: -?\d+ currentTxnFirstOffset: (\S+) ",
+            dumped,
+        )
+    )
+    nothing, first = "OptionalLong.empty", f"OptionalLong[{2 * BATCHES + 2}]"
+    assert found == {"501": nothing, "502": nothing, "503": first}

@@ -37,7 +37,8 @@ class Writer:
         guard = log.producers.begin_verification(
             self.producer_id, self.epoch, self.sequence, epoch_bump=False, now_ms=now_ms
         )
-        appended = log.append(memoryview(batch), leader_epoch=0, origin="client", guard=guard)
+        epoch = max(0, log.epochs.latest)
+        appended = log.append(memoryview(batch), leader_epoch=epoch, origin="client", guard=guard)
         self.sequence += len(pairs)
         return appended
 
@@ -53,7 +54,7 @@ class Writer:
         )
         return log.append_marker(
             memoryview(batch),
-            leader_epoch=0,
+            leader_epoch=max(0, log.epochs.latest),
             coordinator_epoch=coordinator_epoch,
             transaction_version=version,
         )
