@@ -322,3 +322,22 @@ def test_the_uri_of_an_instance_leads_to_it_whatever_its_name(proxy: Proxy, grou
     assert made["instance_id"] == "a/b ü"
     assert proxy.client.get(f"{made['base_uri']}/subscription").json() == {"topics": []}
     assert proxy.client.delete(made["base_uri"]).status_code == 204
+
+
+def test_members_in_two_proxies_are_one_group(
+    bootstrap_servers: str, proxy: Proxy, new_topic: Callable[..., str], group: str
+) -> None:
+    topic = new_topic(2)
+    with running_proxy(bootstrap_servers) as other:
+        members = [(each, subscribed(each, group, "same-name", topic)) for each in (proxy, other)]
+        deadline = time.monotonic() + 20
+        while True:
+            found = [each.client.get(f"{path}/assignments").json()["partitions"] for each, path in members]
+            if [len(partitions) for partitions in found] == [1, 1]:
+                break
+            assert time.monotonic() < deadline, found
+            for each, path in members:
+                each.read(path, "json", timeout=100)
+        assert found[0] != found[1]
+        assert other.client.get(members[0][1] + "x/assignments").json()["error_code"] == 40403
+        proxy.client.delete(members[0][1])

@@ -10,6 +10,7 @@ from fastavro.types import Schema as FastavroSchema
 
 from penstock.schemas.avro.model import Array, AvroType, Enum, Fixed, Map, Primitive, Record, Union
 from penstock.schemas.avro.schema import AvroSchema
+from penstock.schemas.avro.weight import has_weightless_array
 from penstock.schemas.avro.writing import canonical
 from penstock.schemas.errors import InvalidValue
 
@@ -17,6 +18,7 @@ from penstock.schemas.errors import InvalidValue
 class AvroCodec:
     def __init__(self, schema: AvroSchema) -> None:
         self._root = schema.root
+        self._unreadable = has_weightless_array(schema.root)
         # Logical types stay the numbers and bytes that they are: JSON has no decimals and dates either.
         self._fast = fastavro_schema(schema, logical_types=False)
 
@@ -29,6 +31,10 @@ class AvroCodec:
         return out.getvalue()
 
     def decode(self, payload: bytes) -> Any:
+        if self._unreadable:
+            raise InvalidValue(
+                "Arrays of items without bytes, such as nulls, are not read: any length could be claimed."
+            )
         try:
             value = fastavro.schemaless_reader(io.BytesIO(payload), self._fast, None, return_named_type=True)
         except (
