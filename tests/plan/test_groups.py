@@ -10,7 +10,8 @@ import pytest
 
 from penstock.plan.groups import part, partition_counts, subtopologies
 from penstock.plan.plan import Plan
-from penstock.plan.task import Produced, RawRecord, Task
+from penstock.plan.raw_records import Produced, RawRecord
+from penstock.plan.task import Task
 from penstock.wire.partitioner import partition_for_key
 from tests.golden.streams.topologies import build
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from penstock.plan.task import RawRecord, Task, merged
+from penstock.plan.raw_records import RawRecord, merged
+from penstock.plan.task import Task
 from tests.golden.streams.topologies import build
 
 SCENARIOS = json.loads((Path(__file__).parents[1] / "golden" / "streams" / "scenarios.json").read_text())

@@ -8,8 +8,9 @@ import pytest
 
 from penstock.plan.groups import partition_counts
 from penstock.plan.plan import Plan
+from penstock.plan.raw_records import RawRecord
 from penstock.plan.serial import from_json
-from penstock.plan.task import RawRecord, Task
+from penstock.plan.task import Task
 from penstock.streams import (
     JoinWindows,
     JsonSerde,

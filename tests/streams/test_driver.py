@@ -6,8 +6,9 @@ import time
 
 import pytest
 
+from penstock.kernels.expressions import NeedsSpark
 from penstock.kernels.serdes import SerdeError
-from penstock.plan.task import BadRecord
+from penstock.plan.raw_records import BadRecord
 from penstock.streams import (
     Application,
     ColumnExpression,
@@ -86,7 +87,7 @@ def test_a_poison_pill_ends_the_driver_unless_it_is_skipped_or_laid_aside() -> N
 def test_a_column_expression_needs_a_jvm() -> None:
     builder = StreamsBuilder(key_serde=S, value_serde=S)
     builder.stream("a").map_values(ColumnExpression("upper(value)")).to("out")
-    with pytest.raises(NotImplementedError, match=r"test_driver.py:\d+.*upper\(value\).*needs a JVM"):
+    with pytest.raises(NeedsSpark, match=r"test_driver.py:\d+.*upper\(value\).*needs a JVM"):
         TopologyTestDriver(builder.build())
 
 

@@ -8,78 +8,21 @@ smallest head timestamp first.
 from __future__ import annotations
 
 import re
-from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from penstock.kernels.cells import Cells, Entry, OnPut
 from penstock.kernels.context import Context, Getter, Process, TaskState
+from penstock.kernels.expressions import NeedsSpark
 from penstock.kernels.operation import TableOperation
-from penstock.kernels.record import UNKNOWN_TIME, Headers, Metadata, Record
+from penstock.kernels.record import UNKNOWN_TIME, Metadata, Record
 from penstock.kernels.serdes import SerdeError, from_bytes, to_bytes
 from penstock.kernels.timestamps import Incoming
 from penstock.kernels.told import ToldRows
 from penstock.plan.nodes import Node, Sink, Source
 from penstock.plan.plan import Plan
 from penstock.plan.punctuation import Punctuators
-
-
-class RawRecord(NamedTuple):
-    """A record of a topic as bytes."""
-
-    topic: str
-    partition: int
-    offset: int
-    timestamp: int
-    key: bytes | None
-    value: bytes | None
-    headers: Headers = ()
-
-
-class Produced(NamedTuple):
-    """A record for a topic; where `partition` is none, the key says which."""
-
-    topic: str
-    key: bytes | None
-    value: bytes | None
-    timestamp: int
-    headers: Headers = ()
-    partition: int | None = None
-
-
-class BadRecord(RuntimeError):
-    """A record whose bytes cannot be read, in an application that must not go on without it."""
-
-
-OnBadRecord = Callable[[RawRecord, SerdeError], Produced | None]
-"""What becomes of a poison pill: raise, or skip it, or give the record for a dead-letter topic."""
-
-
-def fail(record: RawRecord, error: SerdeError) -> Produced | None:
-    where = f"{record.topic}-{record.partition} at offset {record.offset}"
-    raise BadRecord(f"the record of {where} cannot be read: {error}") from error
-
-
-def skip(record: RawRecord, error: SerdeError) -> Produced | None:
-    return None
-
-
-@dataclass(frozen=True)
-class DeadLetters:
-    """Puts poison pills as they are into a topic, with Kafka's headers saying why and whence (KIP-1034)."""
-
-    topic: str
-
-    def __call__(self, record: RawRecord, error: SerdeError) -> Produced | None:
-        reasons = (
-            ("__streams.errors.exception", type(error).__name__.encode()),
-            ("__streams.errors.message", str(error).encode()),
-            ("__streams.errors.topic", record.topic.encode()),
-            ("__streams.errors.partition", str(record.partition).encode()),
-            ("__streams.errors.offset", str(record.offset).encode()),
-        )
-        return Produced(self.topic, record.key, record.value, record.timestamp, (*record.headers, *reasons))
+from penstock.plan.raw_records import OnBadRecord, Produced, RawRecord, fail, merged
 
 
 class Snapshot(NamedTuple):
@@ -107,6 +50,8 @@ class _Views:
 
 
 class Task:
+    """A plan that runs; one for each partition of a sub-topology, or one for everything."""
+
     def __init__(
         self,
         plan: Plan,
@@ -118,10 +63,7 @@ class Task:
         on_bad_record: OnBadRecord = fail,
         partitions: Mapping[str, int] | None = None,
     ) -> None:
-        for node, expression in plan.column_expressions:
-            where = f" ({node.origin})" if node.origin else ""
-            expression_of = f"{node.name}{where} computes {expression.sql!r}"
-            raise NotImplementedError(f"{expression_of}, a Spark column expression: that needs a JVM")
+        refuse_column_expressions(plan)
         self.plan = plan
         self.state = TaskState(application_id, now_ms=now_ms, caching=not emit_every_update)
         self.punctuators = Punctuators()
@@ -306,22 +248,16 @@ class Task:
                 context.close()
 
 
+def refuse_column_expressions(plan: Plan) -> None:
+    """A task is Python alone; only Spark's JVM computes column expressions."""
+    for node, expression in plan.column_expressions:
+        where = f" ({node.origin})" if node.origin else ""
+        raise NeedsSpark(
+            f"{node.name}{where} computes {expression.sql!r}, a Spark expression: that needs a JVM"
+        )
+
+
 def global_stores(plan: Plan) -> tuple[str, ...]:
     """Stores of global tables, which every node may read."""
     sources = {node.name for node, source in plan.sources if source.is_global}
     return tuple(store for node in plan.nodes if sources & set(node.parents) for store in node.stores)
-
-
-def merged(records: Iterable[RawRecord]) -> Iterable[RawRecord]:
-    """Records of several partitions in the order in which Kafka Streams takes them."""
-    queues: dict[tuple[str, int], deque[RawRecord]] = {}
-    for record in records:
-        queues.setdefault((record.topic, record.partition), deque()).append(record)
-    if len(queues) == 1:
-        yield from next(iter(queues.values()))
-        return
-    while queues:
-        place = min(queues, key=lambda at: queues[at][0].timestamp)
-        yield queues[place].popleft()
-        if not queues[place]:
-            del queues[place]

@@ -18,7 +18,7 @@ from penstock.kernels.windows import (
     UnlimitedWindows,
 )
 from penstock.plan.errors import TopologyError
-from penstock.plan.task import DeadLetters, fail, skip
+from penstock.plan.raw_records import DeadLetters, fail, skip
 from penstock.streams.application import Application
 from penstock.streams.builder import StreamsBuilder
 from penstock.streams.cogrouped import CogroupedKStream

@@ -12,7 +12,8 @@ from typing import Any
 from penstock.kernels.record import Headers, Record
 from penstock.kernels.serdes import Serde, from_bytes, to_bytes
 from penstock.kernels.windows import Duration, millis
-from penstock.plan.task import OnBadRecord, Produced, RawRecord, Task, fail
+from penstock.plan.raw_records import OnBadRecord, Produced, RawRecord, fail
+from penstock.plan.task import Task
 from penstock.streams.topology import Topology
 
 

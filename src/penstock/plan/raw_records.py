@@ -1,0 +1,83 @@
+"""Records as bytes, as tasks take and give them: their order, and what becomes of unreadable ones."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from penstock.kernels.record import Headers
+from penstock.kernels.serdes import SerdeError
+
+
+class RawRecord(NamedTuple):
+    """A record of a topic as bytes."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int
+    key: bytes | None
+    value: bytes | None
+    headers: Headers = ()
+
+
+class Produced(NamedTuple):
+    """A record for a topic; where `partition` is none, the key says which."""
+
+    topic: str
+    key: bytes | None
+    value: bytes | None
+    timestamp: int
+    headers: Headers = ()
+    partition: int | None = None
+
+
+class BadRecord(RuntimeError):
+    """A record whose bytes cannot be read, in an application that must not go on without it."""
+
+
+OnBadRecord = Callable[[RawRecord, SerdeError], Produced | None]
+"""What becomes of a poison pill: raise, or skip it, or give the record for a dead-letter topic."""
+
+
+def fail(record: RawRecord, error: SerdeError) -> Produced | None:
+    where = f"{record.topic}-{record.partition} at offset {record.offset}"
+    raise BadRecord(f"the record of {where} cannot be read: {error}") from error
+
+
+def skip(record: RawRecord, error: SerdeError) -> Produced | None:
+    return None
+
+
+@dataclass(frozen=True)
+class DeadLetters:
+    """Puts poison pills as they are into a topic, with Kafka's headers saying why and whence (KIP-1034)."""
+
+    topic: str
+
+    def __call__(self, record: RawRecord, error: SerdeError) -> Produced | None:
+        reasons = (
+            ("__streams.errors.exception", type(error).__name__.encode()),
+            ("__streams.errors.message", str(error).encode()),
+            ("__streams.errors.topic", record.topic.encode()),
+            ("__streams.errors.partition", str(record.partition).encode()),
+            ("__streams.errors.offset", str(record.offset).encode()),
+        )
+        return Produced(self.topic, record.key, record.value, record.timestamp, (*record.headers, *reasons))
+
+
+def merged(records: Iterable[RawRecord]) -> Iterable[RawRecord]:
+    """Records of several partitions in the order in which Kafka Streams takes them."""
+    queues: dict[tuple[str, int], deque[RawRecord]] = {}
+    for record in records:
+        queues.setdefault((record.topic, record.partition), deque()).append(record)
+    if len(queues) == 1:
+        yield from next(iter(queues.values()))
+        return
+    while queues:
+        place = min(queues, key=lambda at: queues[at][0].timestamp)
+        yield queues[place].popleft()
+        if not queues[place]:
+            del queues[place]
