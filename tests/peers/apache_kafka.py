@@ -124,6 +124,7 @@ class ApacheKafka:
         self._java_options = java_options
         self._parent = parent  # of the temporary directory, where the system's own is not wanted
         self._port = free_port()
+        self.controller_port = free_port()
         self._work: Path | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self.bootstrap_servers = f"127.0.0.1:{self._port}"
@@ -192,7 +193,7 @@ class ApacheKafka:
         return self._dir / "server.log"
 
     def _write_properties(self) -> None:
-        text = _PROPERTIES.format(port=self._port, controller_port=free_port(), data=self.data)
+        text = _PROPERTIES.format(port=self._port, controller_port=self.controller_port, data=self.data)
         text += "".join(f"{key}={value}\n" for key, value in self._settings.items())
         self._properties.write_text(text)
         (self._dir / "log4j2.properties").write_text(
