@@ -11,7 +11,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from penstock.testing import Broker
 from penstock.testing.history import Recorder, assert_kept
 from penstock.testing.history.clients import RecordedConsumer, RecordedProducer, read_to_the_end
-from penstock.testing.history.events import Acked, Assign, Kind, Partition, Record, Send
+from penstock.testing.history.events import Acked, Assign, Isolation, Kind, Partition, Record, Send
 
 SECONDS = 30.0
 TOPIC = "recorded"
@@ -87,3 +87,26 @@ def test_a_full_queue_is_a_failure_and_a_timeout_is_unknown() -> None:
     sends = {event.operation: event.body.value.seq for event in events if isinstance(event.body, Send)}
     ends = {sends[event.operation]: event.kind for event in events if event.kind is not Kind.INVOKE}
     assert ends == {0: Kind.INFO, 1: Kind.FAIL}
+
+
+def test_transactions_are_written_down_and_judged(servers: str) -> None:
+    recorder = Recorder()
+    config = {"bootstrap.servers": servers, "transactional.id": "recorded"}
+    producer = RecordedProducer(recorder, "one", config)
+    for commit in (True, False, True):
+        producer.begin()
+        for amount, place in zip((-7, 7), PLACES, strict=True):
+            assert producer.send(place, amount=amount)
+        producer.flush(10)
+        if commit:
+            assert producer.commit()
+        else:
+            producer.abort()
+    committed = read_to_the_end(servers, PLACES, isolation=Isolation.READ_COMMITTED)
+    everything = read_to_the_end(servers, PLACES)
+    assert [len(final.records) for final in (*committed, *everything)] == [2, 2, 3, 3]
+    assert_kept(recorder.history([*committed, *everything], total=0))
+    # The checker is not blind: aborted values among the committed ones are noticed.
+    wrong = [final._replace(isolation=Isolation.READ_COMMITTED) for final in everything]
+    with pytest.raises(AssertionError):
+        assert_kept(recorder.history([*wrong, *everything], total=0))
