@@ -6,7 +6,6 @@ import logging
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 import penstock
@@ -50,9 +49,7 @@ def check(spark: SparkSession) -> None:
         return
     try:
         told = set(spark.sparkContext.parallelize(range(found), found).mapPartitions(_look).collect())
-    except PySparkException as error:
-        raise _unready(str(error)) from error
-    except Exception as error:  # py4j's, when a task fails outside SQL
+    except Exception as error:  # Spark's own, or py4j's around it
         raise _unready(str(error)) from error
     for version, active in told:
         if version != penstock.__version__:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import IntEnum
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode
@@ -56,9 +56,7 @@ class Coordinator:
     def _find(self, deadline: Deadline) -> Address:
         fields = {"key": self._key, "key_type": int(self._kind)}
         with self._cluster.any_connection(deadline) as connection:
-            limit = deadline.sooner(REQUEST_SECONDS)
-            oldest, newest = _VERSIONS
-            answer = connection.call(Api.FIND_COORDINATOR, fields, limit, oldest=oldest, newest=newest)
+            answer = call(connection, Api.FIND_COORDINATOR, fields, _VERSIONS, deadline)
         code = error_code(answer.error_code)
         if code is not ErrorCode.NONE:
             said = f" ({answer.error_message})" if answer.error_message else ""
@@ -67,3 +65,15 @@ class Coordinator:
             )
         self.node_id = answer.node_id
         return Address(answer.host, answer.port)
+
+
+def call(
+    connection: Connection,
+    api: Api,
+    fields: Mapping[str, Any],
+    versions: tuple[int, int],
+    deadline: Deadline,
+) -> Any:
+    """One request of a coordinator, in one of the versions that we speak."""
+    limit = deadline.sooner(REQUEST_SECONDS)
+    return connection.call(api, fields, limit, oldest=versions[0], newest=versions[1])

@@ -12,9 +12,9 @@ from typing import Any, Final, NamedTuple
 
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode
-from penstock.wire.cluster import REQUEST_SECONDS, Cluster, TopicPartition
+from penstock.wire.cluster import Cluster, TopicPartition
 from penstock.wire.connection import Connection
-from penstock.wire.coordinators import Coordinator, Kind
+from penstock.wire.coordinators import Coordinator, Kind, call
 from penstock.wire.deadline import Deadline
 from penstock.wire.errors import Refused, error_code
 
@@ -58,7 +58,7 @@ def commit(
     }
 
     def request(connection: Connection) -> None:
-        answer = _call(connection, Api.OFFSET_COMMIT, fields, _COMMIT_VERSIONS, deadline)
+        answer = call(connection, Api.OFFSET_COMMIT, fields, _COMMIT_VERSIONS, deadline)
         for topic in answer.topics:
             for result in topic.partitions:
                 _check(result.error_code, group_id)
@@ -71,7 +71,7 @@ def committed(cluster: Cluster, group_id: str, deadline: Deadline) -> dict[Topic
     fields = {"group_id": group_id, "topics": None, "require_stable": True}
 
     def request(connection: Connection) -> dict[TopicPartition, Committed]:
-        answer = _call(connection, Api.OFFSET_FETCH, fields, _FETCH_VERSIONS, deadline)
+        answer = call(connection, Api.OFFSET_FETCH, fields, _FETCH_VERSIONS, deadline)
         _check(answer.error_code, group_id)
         found = {}
         for topic in answer.topics:
@@ -95,7 +95,7 @@ def retention_ms(cluster: Cluster, group_id: str, deadline: Deadline) -> int | N
             "resource_name": str(coordinator.node_id),
             "configuration_keys": [_RETENTION],
         }
-        answer = _call(
+        answer = call(
             connection, Api.DESCRIBE_CONFIGS, {"resources": [resource]}, _DESCRIBE_VERSIONS, deadline
         )
         told = {setting.name: setting.value for result in answer.results for setting in result.configs}
@@ -107,17 +107,6 @@ def retention_ms(cluster: Cluster, group_id: str, deadline: Deadline) -> int | N
 
 def _coordinator(cluster: Cluster, group_id: str) -> Coordinator:
     return Coordinator(cluster, Kind.GROUP, group_id)
-
-
-def _call(
-    connection: Connection,
-    api: Api,
-    fields: Mapping[str, Any],
-    versions: tuple[int, int],
-    deadline: Deadline,
-) -> Any:
-    limit = deadline.sooner(REQUEST_SECONDS)
-    return connection.call(api, fields, limit, oldest=versions[0], newest=versions[1])
 
 
 def _check(number: int, group_id: str) -> None:

@@ -18,9 +18,9 @@ from typing import Any, Final, NamedTuple
 
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode
-from penstock.wire.cluster import REQUEST_SECONDS, Cluster, TopicPartition
+from penstock.wire.cluster import Cluster, TopicPartition
 from penstock.wire.connection import Connection
-from penstock.wire.coordinators import Coordinator, Kind
+from penstock.wire.coordinators import Coordinator, Kind, call
 from penstock.wire.deadline import Deadline
 from penstock.wire.errors import Fenced, Refused, error_code
 
@@ -108,7 +108,7 @@ class TransactionOwner:
 
         def request(connection: Connection) -> None:
             versions = _COMMIT_OFFSETS_VERSIONS[self._version]
-            answer = _call(connection, Api.TXN_OFFSET_COMMIT, fields, versions, deadline)
+            answer = call(connection, Api.TXN_OFFSET_COMMIT, fields, versions, deadline)
             for topic in answer.topics:
                 for result in topic.partitions:
                     self._check(result.error_code, f"committing offsets of {topic.name} for {group_id!r}")
@@ -127,7 +127,7 @@ class TransactionOwner:
         fields = {**self._identity(), "committed": committed}
 
         def request(connection: Connection) -> Any:
-            answer = _call(connection, Api.END_TXN, fields, _END_VERSIONS[self._version], deadline)
+            answer = call(connection, Api.END_TXN, fields, _END_VERSIONS[self._version], deadline)
             nothing_open = error_code(answer.error_code) is ErrorCode.INVALID_TXN_STATE
             # Version 1 refuses to abort what never began; version 2 gives the next epoch for it, too.
             if committed or self._version >= _SECOND or not nothing_open:
@@ -142,7 +142,7 @@ class TransactionOwner:
         fields = {**self._identity(), "group_id": group_id}
 
         def request(connection: Connection) -> None:
-            answer = _call(connection, Api.ADD_OFFSETS_TO_TXN, fields, _ADD_OFFSETS_VERSIONS, deadline)
+            answer = call(connection, Api.ADD_OFFSETS_TO_TXN, fields, _ADD_OFFSETS_VERSIONS, deadline)
             self._check(answer.error_code, f"adding group {group_id!r} to the transaction")
 
         self._coordinator.ask(f"transaction {self._id!r}", request, deadline)
@@ -156,7 +156,7 @@ class TransactionOwner:
         }
 
         def request(connection: Connection) -> tuple[int, int]:
-            answer = _call(connection, Api.INIT_PRODUCER_ID, fields, _INIT_VERSIONS, deadline)
+            answer = call(connection, Api.INIT_PRODUCER_ID, fields, _INIT_VERSIONS, deadline)
             self._check(answer.error_code, "taking a producer id")
             self._version = _SECOND if connection.feature(FEATURE) >= _SECOND else 1
             return answer.producer_id, answer.producer_epoch
@@ -223,7 +223,7 @@ def add_partitions(
     }
 
     def request(connection: Connection) -> None:
-        answer = _call(connection, Api.ADD_PARTITIONS_TO_TXN, fields, _ADD_VERSIONS, deadline)
+        answer = call(connection, Api.ADD_PARTITIONS_TO_TXN, fields, _ADD_VERSIONS, deadline)
         for topic in answer.results_by_topic_v3_and_below:
             for result in topic.results_by_partition:
                 code = error_code(result.partition_error_code)
@@ -233,14 +233,3 @@ def add_partitions(
                     raise Refused(code, f"adding {topic.name}-{result.partition_index}: {code.name}")
 
     coordinator.ask(f"transaction {transaction.transactional_id!r}", request, deadline)
-
-
-def _call(
-    connection: Connection,
-    api: Api,
-    fields: Mapping[str, Any],
-    versions: tuple[int, int],
-    deadline: Deadline,
-) -> Any:
-    limit = deadline.sooner(REQUEST_SECONDS)
-    return connection.call(api, fields, limit, oldest=versions[0], newest=versions[1])
