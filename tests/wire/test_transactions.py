@@ -9,8 +9,11 @@ import pytest
 from confluent_kafka import Consumer
 from confluent_kafka import TopicPartition as Position
 
+from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode
 from penstock.records.record import Record
+from penstock.testing.proxy import Proxy
+from penstock.testing.proxy_frames import Way
 from penstock.wire import group_offsets
 from penstock.wire.cluster import Cluster, TopicPartition
 from penstock.wire.deadline import Deadline
@@ -181,6 +184,26 @@ def test_a_late_writer_of_an_aborted_transaction_is_refused(
             write(cluster, first, TopicPartition(topic, partition), b"late")
     owner.commit(soon())
     assert committed_values(servers, topic, 2) == [b"second"] * 2
+
+
+@pytest.mark.parametrize("way", list(Way))
+@pytest.mark.parametrize("api", [Api.END_TXN, Api.TXN_OFFSET_COMMIT, Api.PRODUCE])
+def test_a_connection_that_breaks_anywhere_leaves_one_transaction_committed_once(
+    servers: str, new_topic: Callable[..., str], version: int, api: Api, way: Way
+) -> None:
+    partition = TopicPartition(new_topic(), 0)
+    with Proxy(servers) as proxy:
+        cluster = Cluster(proxy.bootstrap_servers)
+        owner = TransactionOwner(cluster, f"id-{next(_ids)}", timeout_ms=60_000)
+        owner.fence(soon())
+        broken = proxy.cut(api, way)
+        for value in (b"first", b"second"):
+            write(cluster, owner.begin(soon()), partition, value)
+            owner.commit_offsets(f"group-{partition}", {partition: OffsetToCommit(1, "")}, soon())
+            owner.commit(soon())
+        broken.wait(seconds=1)
+        cluster.close()
+    assert committed_values(servers, partition.topic) == [b"first", b"second"]
 
 
 def test_an_abort_of_what_never_began_is_no_error(
