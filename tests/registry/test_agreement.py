@@ -9,7 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
+from confluent_kafka import Producer
 
+from penstock.client.admin import Admin
 from penstock.testing import Broker
 from tests.registry.processes import RegistryProcess
 
@@ -119,9 +121,34 @@ def test_what_one_registry_deletes_is_gone_from_the_other_and_its_id_is_not_give
         assert httpx.post(f"{other.url}/subjects/s3/versions", json=schema(3)).json()["id"] == 4
 
 
-def test_a_topic_that_would_lose_schemas_is_refused(broker: Broker) -> None:
-    from penstock.client.admin import Admin
+CONFLUENTS_RECORDS = (
+    ('{"keytype":"NOOP","magic":0}', None),
+    ('{"keytype":"CONFIG","subject":null,"magic":0}', '{"compatibilityLevel":"FULL","validateFields":false}'),
+    ('{"keytype":"SCHEMA","subject":"old","version":1,"magic":1}',
+     '{"subject":"old","version":1,"id":7,"md5":"bQ==","schema":"\\"int\\"","offset":2,"ts":1,"deleted":false}'),
+    ('{"keytype":"SCHEMA","subject":"gone","version":1,"magic":1}',
+     '{"subject":"gone","version":1,"id":8,"schema":"\\"string\\"","deleted":false}'),
+    ('{"keytype":"DELETE_SUBJECT","subject":"gone","magic":0}', '{"subject":"gone","version":1}'),
+    ('{"keytype":"CONTEXT","tenant":"default","context":".x","magic":0}',
+     '{"tenant":"default","context":".x"}'),
+)  # fmt: skip
 
+
+def test_the_topic_of_confluents_registry_is_taken_over(broker: Broker) -> None:
+    Admin(broker.bootstrap_servers).create_topic("taken-over", 1, 1, {"cleanup.policy": "compact"})
+    producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
+    for key, value in CONFLUENTS_RECORDS:
+        producer.produce("taken-over", value, key)
+    assert producer.flush(10) == 0
+    with RegistryProcess(broker.bootstrap_servers, "kafkastore.topic=taken-over") as registry:
+        assert httpx.get(f"{registry.url}/config").json()["compatibilityLevel"] == "FULL"
+        assert httpx.get(f"{registry.url}/subjects").json() == ["old"]
+        assert httpx.get(f"{registry.url}/subjects?deleted=true").json() == ["gone", "old"]
+        assert httpx.get(f"{registry.url}/schemas/ids/7").json()["schema"] == '"int"'
+        assert httpx.post(f"{registry.url}/subjects/new/versions", json=schema(1)).json()["id"] == 9
+
+
+def test_a_topic_that_would_lose_schemas_is_refused(broker: Broker) -> None:
     Admin(broker.bootstrap_servers).create_topic("not-compacted", 1, 1, {"cleanup.policy": "delete"})
     with pytest.raises(RuntimeError):
         RegistryProcess(broker.bootstrap_servers, "kafkastore.topic=not-compacted").start()

@@ -166,6 +166,10 @@ def test_metadata_and_rules_are_kept_and_part_of_the_schema(http: httpx.Client, 
     answer = http.get(f"/subjects/{subject}/versions/latest").json()
     assert (answer["metadata"], answer["ruleSet"]) == (body["metadata"], body["ruleSet"])
     assert register(http, subject, INT)["version"] == 1
+    found = http.get(f"/subjects/{subject}/metadata", params={"key": "owner", "value": "ada"})
+    assert found.json()["version"] == 1
+    other = http.get(f"/subjects/{subject}/metadata", params={"key": "owner", "value": "eve"})
+    assert refused(other) == (404, 40403)
 
 
 def test_a_normal_form_finds_what_another_order_hides(http: httpx.Client, subject: str) -> None:

@@ -91,7 +91,10 @@ def decide_delete_version(state: State, subject: Subject, version: str, *, perma
     key = Key(records.SCHEMA, str(subject), value.version)
     if not permanent:
         return Decision((Record(key, msgspec.structs.replace(value, deleted=True)),), value.version)
-    return Decision((*_kept_max_id(state, subject, [value]), Record(key, None)), value.version)
+    found = [*_kept_max_id(state, subject, [value]), Record(key, None)]
+    if len(versions) == 1 and str(subject) in state.deletions:
+        found.append(Record(Key(records.DELETE_SUBJECT, str(subject)), None))
+    return Decision(tuple(found), value.version)
 
 
 def decide_delete_subject(state: State, subject: Subject, *, permanent: bool) -> Decision:

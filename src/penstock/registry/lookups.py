@@ -53,6 +53,20 @@ def find_version(state: State, subject: Subject, version: str, *, deleted: bool)
     return found
 
 
+def find_with_metadata(
+    state: State, subject: Subject, wanted: dict[str, str], *, deleted: bool
+) -> SchemaValue:
+    """The latest version whose metadata has all these properties."""
+    versions = state.versions(subject, deleted=deleted)
+    if not versions:
+        raise errors.subject_not_found(str(subject))
+    for value in reversed(versions):
+        properties = (value.metadata or {}).get("properties")
+        if isinstance(properties, dict) and all(properties.get(key) == text for key, text in wanted.items()):
+            return value
+    raise errors.schema_not_found()
+
+
 def parse_version(text: str) -> int | None:
     """None for the latest."""
     if text in ("latest", "-1"):

@@ -159,6 +159,9 @@ class State:
         self._forget(subject, version)
         if value is None:
             return
+        marker = self.deletions.get(str(subject))
+        if marker is not None and not value.deleted and version <= marker.version:
+            del self.deletions[str(subject)]  # the number is used again: the marker is of versions long gone
         context = self.contexts.setdefault(subject.context, Context())
         context.subjects.setdefault(subject.name, {})[version] = value
         context.holders.setdefault(value.id, set()).add((subject.name, version))

@@ -37,6 +37,7 @@ def serve_on(app: App, listener: socket.socket, ready: Callable[[str], None] = p
     config = uvicorn.Config(
         app,
         log_config=None,
+        log_level="warning",
         access_log=False,
         lifespan="on",
         ws="none",

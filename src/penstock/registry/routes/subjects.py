@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.registry import decisions, errors
-from penstock.registry.lookups import find_version, list_subjects, page, referenced_by, schema_answer
+from penstock.registry.lookups import (
+    find_version,
+    find_with_metadata,
+    list_subjects,
+    page,
+    referenced_by,
+    schema_answer,
+)
 from penstock.registry.parsing import parse_request
 from penstock.registry.requests import SchemaAnswer, SchemaRequest
 from penstock.registry.routes import problems
@@ -20,6 +27,8 @@ DELETED = Query("deleted", bool, False, "Deleted ones too.")
 DELETED_ONLY = Query("deletedOnly", bool, False, "Deleted ones only.")
 NORMALIZE = Query("normalize", bool, False, "Bring the schema into its normal form first.")
 FORMAT = Query("format", str, "", "`resolved` for Avro, `serialized` for Protobuf.")
+KEY = Query("key", str, "", "A property of the metadata. May be repeated.")
+VALUE = Query("value", str, "", "Its value. As often as keys.")
 OFFSET = Query("offset", int, 0, "How many to pass over.")
 LIMIT = Query("limit", int, -1, "How many at most; below zero, all.")
 PERMANENT = Query("permanent", bool, False, "For good; it must have been deleted before.")
@@ -41,6 +50,9 @@ def routes(registry: Registry) -> tuple[Route, ...]:
         Route("DELETE", one, api.delete_subject, "Deletes a subject with its versions.", returns=list[int],
               query=(PERMANENT,),
               problems=(problems.SUBJECT, problems.NOT_PERMITTED, problems.REFERENCED)),
+        Route("GET", f"{one}/metadata", api.with_metadata, "The latest version with these properties.",
+              returns=SchemaAnswer, query=(KEY, VALUE, DELETED, FORMAT),
+              problems=(problems.SUBJECT, problems.SCHEMA)),
         Route("GET", f"{one}/versions", api.versions, "The versions of a subject.", returns=list[int],
               query=(DELETED, DELETED_ONLY, OFFSET, LIMIT), problems=(problems.SUBJECT,)),
         Route("POST", f"{one}/versions", api.register, "Registers a schema.",
@@ -90,6 +102,17 @@ class _Subjects:
 
     async def version(self, call: Call) -> SchemaAnswer:
         return self._registry.ask(lambda s: _version(s, call))
+
+    async def with_metadata(self, call: Call) -> SchemaAnswer:
+        given = call.request.query_params
+        wanted = dict(zip(given.getlist("key"), given.getlist("value"), strict=False))
+        subject = parse_subject(call.path["subject"])
+
+        def ask(state: State) -> SchemaAnswer:
+            value = find_with_metadata(state, subject, wanted, deleted=call.flag("deleted"))
+            return schema_answer(state, value, text=formatted(state, value, call.text("format")))
+
+        return self._registry.ask(ask)
 
     async def text(self, call: Call) -> Response:
         answer = self._registry.ask(lambda s: _version(s, call))
