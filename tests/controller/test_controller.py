@@ -7,6 +7,7 @@ from random import Random
 
 import pytest
 
+from penstock.controller import quorum
 from penstock.controller.broker_records import Endpoint, RegisterBrokerRecord
 from penstock.controller.controller import Controller
 from penstock.controller.image import BROKER_RESOURCE, Image, replay
@@ -93,6 +94,19 @@ def test_a_start_begins_with_the_snapshot_and_the_log_before_it_goes() -> None:
     assert again.image == controller.image
     decide(again, topic(31))
     assert home.start().image == again.image
+
+
+def test_a_snapshot_is_written_when_enough_is_behind_the_last_one_restarts_or_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(quorum, "SNAPSHOT_AFTER_BYTES", 1000)
+    home = Home()
+    for number in range(1, 20):
+        decide(home.start(), topic(number))
+    latest, values = home.start().quorum.snapshot()
+    assert latest is not None
+    assert latest.offset > 30
+    assert len(values) > 20
 
 
 def test_a_snapshot_holds_everything_that_an_image_has() -> None:

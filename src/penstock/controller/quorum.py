@@ -43,7 +43,7 @@ class Quorum:
         self._storage = log
         election = read_election(disk, log.path)
         self.raft = Raft(node_id, self._voters, self._log, clock, random, election=election)
-        self._bytes_since_snapshot = 0
+        self._bytes_since_snapshot = 0  # as they are replayed, at start and later
         self._turn()
 
     @property
@@ -55,7 +55,6 @@ class Quorum:
         """Append records as one batch: they take effect together or not at all. The committed offset then."""
         now = self._clock.now_ms()
         batch = encode_batch([Record(None, value, (), now) for value in values])
-        self._bytes_since_snapshot += len(batch)
         end = self.raft.propose(bytes(batch))
         self._turn()
         assert self.committed_offset >= end, "a single voter commits what it has"
@@ -83,7 +82,9 @@ class Quorum:
         """Each committed batch from `offset` on: the offset behind it, and its records; none for a control
         batch."""
         while offset < self.committed_offset:
-            for following, values in _batches(self._log.read(offset, _READ_BYTES)):
+            data = self._log.read(offset, _READ_BYTES)
+            self._bytes_since_snapshot += len(data)
+            for following, values in _batches(data):
                 offset = following
                 yield following, values
 
