@@ -16,9 +16,8 @@ from penstock.testing.simulation.world import World
 
 LISTENER: Final = "PLAINTEXT"
 TICK_MS: Final = 1000
-DRIVE_MS: Final = (
-    100  # how often coordinators load shards and run timers: what has threads of its own in earnest
-)
+DRIVE_MS: Final = 250
+"""How often coordinators load shards and run timers: here they have no threads."""
 
 Deliver = Callable[[bytes], None]
 
