@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from penstock.records.batch import CorruptBatch, build, read_header
-from penstock.records.control import MARKER_BYTES, EndMarker, encode_marker, read_marker
+from penstock.records.control import EndMarker, encode_marker, read_marker
 from penstock.records.record import Record, encode_batch
 
 
@@ -18,7 +18,7 @@ def marker(*, commit: bool = True, coordinator_epoch: int = 3) -> bytearray:
 def test_a_marker_is_a_control_batch_with_one_record_of_type_and_coordinator_epoch() -> None:
     batch = marker()
     header = read_header(batch)
-    assert len(batch) == MARKER_BYTES == 78
+    assert len(batch) == 78
     assert (header.is_control, header.is_transactional, header.base_sequence) == (True, True, -1)
     # length, attributes, two deltas, key 00000001 (version 0, commit), value 0000 00000003, no headers
     assert batch[61:].hex() == "20000000080000000" + "10c00000000000300"

@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 from penstock.records.batch import (
     DELETE_HORIZON_FLAG,
-    HEADER_SIZE,
     NO_SEQUENCE,
     Bytes,
     CorruptBatch,
@@ -22,9 +21,6 @@ from penstock.records.batch import (
 )
 from penstock.records.record import Record, decode_batch, encode_batch
 from penstock.records.varint import write_varlong
-
-MARKER_BYTES = HEADER_SIZE + 17
-"""The size of a marker: its header, and one record of key and value with nothing else in it."""
 
 _ABORT = 0
 _COMMIT = 1
