@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from penstock.coordinator.decision import Producer
-from penstock.coordinator.shard_log import Marker
 from penstock.groups.messages import CommitIdentity
 from penstock.groups.offset_records import CommittedOffset
 from penstock.groups.settings import GroupSettings
 from penstock.protocol.errors import ErrorCode, KafkaError
+from penstock.replication.markers import TransactionMarker
 from tests.groups.stage import GROUP, Stage
 
 DAY_MS = 24 * 3600 * 1000
@@ -252,9 +252,7 @@ def _commit_in_transaction(stage: Stage, offset: int) -> None:
 
 
 def _end(stage: Stage, *, commit: bool) -> None:
-    marker = Marker(9, commit)
-    stage.log.mark(marker)
-    stage.groups.runtime.replay_marker(0, marker)
+    stage.groups.runtime.append_marker(0, TransactionMarker(9, 0, 0, commit, 2))
 
 
 @pytest.mark.parametrize("restarts", [False, True])

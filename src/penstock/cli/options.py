@@ -66,18 +66,49 @@ def address(_context: click.Context, parameter: click.Parameter, text: str | Non
         raise click.BadParameter(f"{text!r} is not of the form HOST:PORT", param=parameter) from error
 
 
-set_option = click.option(
-    "--set",
-    "overrides",
-    multiple=True,
-    metavar="NAME=VALUE",
-    callback=assignments,
-    help="A setting under Kafka's name; beats the file and KAFKA_… variables. May be repeated.",
-)
-config_option = click.option(
-    "--config",
-    "config",
-    type=click.Path(exists=True, dir_okay=False, readable=True),
-    metavar="FILE",
-    help="Settings as a properties file, such as Kafka's server.properties.",
-)
+def _set_option(told: str) -> Callable[[Command], Command]:
+    return click.option(
+        "--set",
+        "overrides",
+        multiple=True,
+        metavar="NAME=VALUE",
+        callback=assignments,
+        help=f"A setting {told}. May be repeated.",
+    )
+
+
+def _config_option(told: str) -> Callable[[Command], Command]:
+    return click.option(
+        "--config",
+        "config",
+        type=click.Path(exists=True, dir_okay=False, readable=True),
+        metavar="FILE",
+        help=f"Settings as a properties file, {told}.",
+    )
+
+
+set_option = _set_option("under Kafka's name; beats the file and KAFKA_… variables")
+config_option = _config_option("such as Kafka's server.properties")
+
+
+def service_options(listen: str, config_file: str) -> Callable[[Command], Command]:
+    """What every HTTP service takes: where it listens, its brokers, and its settings."""
+
+    def decorate(command: Command) -> Command:
+        for option in (
+            _set_option("of the service; beats the file"),
+            _config_option(config_file),
+            bootstrap_servers_option,
+            click.option(
+                "--listen",
+                callback=address,
+                default=listen,
+                show_default=True,
+                metavar="HOST:PORT",
+                help="Address of the service; port 0 picks a free one.",
+            ),
+        ):
+            command = option(command)
+        return command
+
+    return decorate

@@ -5,25 +5,13 @@ from __future__ import annotations
 import click
 
 from penstock.cli.logs import log_level_option, log_to_stderr
-from penstock.cli.options import address, assignments, bootstrap_servers_option
+from penstock.cli.options import service_options
 from penstock.settings.listeners import format_address
 from penstock.settings.sources import read_properties
 
 
 @click.command()
-@click.option(
-    "--listen", callback=address, default="127.0.0.1:8082", show_default=True, metavar="HOST:PORT",
-    help="Address of the proxy; port 0 picks a free one.",
-)  # fmt: skip
-@bootstrap_servers_option
-@click.option(
-    "--config", type=click.Path(exists=True, dir_okay=False, readable=True), metavar="FILE",
-    help="Settings as a properties file, such as Confluent's kafka-rest.properties.",
-)  # fmt: skip
-@click.option(
-    "--set", "overrides", multiple=True, metavar="NAME=VALUE", callback=assignments,
-    help="A setting, such as schema.registry.url; beats the file. May be repeated.",
-)  # fmt: skip
+@service_options("127.0.0.1:8082", "such as Confluent's kafka-rest.properties")
 @log_level_option
 def rest(
     listen: tuple[str, int],

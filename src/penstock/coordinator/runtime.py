@@ -188,13 +188,6 @@ class Runtime(Generic[S]):
         """What the shard knows, as soon as all of it is committed."""
         return self.ask(index, lambda state: (NOTHING, look(state)))
 
-    def replay_marker(self, index: int, marker: Marker) -> None:
-        """A transaction that wrote to this partition has ended; its marker is already in the log."""
-        shard = self._active(index)
-        with shard.lock:
-            self._check(shard, index)
-            shard.state.replay_marker(marker)
-
     def append_marker(self, index: int, marker: TransactionMarker) -> None:
         """End a transaction that wrote to this partition: write the marker and replay it, with nothing in
         between. KafkaError when the shard is not here or the marker is refused."""

@@ -14,6 +14,7 @@ from penstock.groups.messages import NO_GENERATION, UNKNOWN_MEMBER_ID, CommitIde
 from penstock.groups.offset_records import CommittedOffset
 from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.broker import Broker
+from penstock.handlers.committed_places import Errors, answer_fields, check_place, offsets_of, places_of
 from penstock.handlers.promised import once_done, outcome
 from penstock.handlers.reply import Outcome, Reply, Wait
 from penstock.handlers.request import Request
@@ -29,17 +30,15 @@ KNOWS_LOADING_FROM: Final = 2
 KNOWS_ABORTABLE_FROM: Final = 4
 ADDS_FROM: Final = 5
 
-Errors = dict[Place, ErrorCode]
-
 
 def handle(request: Request, broker: Broker) -> Outcome:
     wanted = read_request(Api.TXN_OFFSET_COMMIT, request.version, request.reader)
-    places = [(topic.name, part.partition_index) for topic in wanted.topics for part in topic.partitions]
+    places = places_of(wanted)
     refusal = _refusal(request, broker, wanted)
     if refusal is not None:
         return Reply([_encode(request, wanted, dict.fromkeys(places, refusal.code))])
-    errors = {place: _check(request, broker, *place) for place in places}
-    accepted = _accepted(broker, wanted, errors)
+    errors = {place: check_place(request, broker, *place) for place in places}
+    accepted = offsets_of(wanted, errors, broker.clock.now_ms())
     if not accepted:
         return Reply([_encode(request, wanted, errors)])
     attempt = _Attempt(request, broker, wanted, errors, accepted)
@@ -117,30 +116,6 @@ def _identity(request: Request, wanted: Any) -> CommitIdentity:
     )
 
 
-def _accepted(broker: Broker, wanted: Any, errors: Errors) -> dict[Place, CommittedOffset]:
-    now_ms = broker.clock.now_ms()
-    return {
-        (topic.name, part.partition_index): CommittedOffset(
-            part.committed_offset,
-            getattr(part, "committed_leader_epoch", -1),
-            part.committed_metadata or "",
-            now_ms,
-        )
-        for topic in wanted.topics
-        for part in topic.partitions
-        if errors[topic.name, part.partition_index] is ErrorCode.NONE
-    }
-
-
-def _check(request: Request, broker: Broker, topic: str, index: int) -> ErrorCode:
-    if not request.may(broker, Operation.READ, ResourceType.TOPIC, topic):
-        return ErrorCode.TOPIC_AUTHORIZATION_FAILED
-    state = broker.controller.image.topics.get(topic)
-    if state is None or not 0 <= index < len(state.partitions):
-        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    return ErrorCode.NONE
-
-
 def _known(request: Request, code: ErrorCode) -> ErrorCode:
     """As the version of the client can understand it."""
     if code is ErrorCode.TRANSACTION_ABORTABLE and request.version < KNOWS_ABORTABLE_FROM:
@@ -151,17 +126,4 @@ def _known(request: Request, code: ErrorCode) -> ErrorCode:
 
 
 def _encode(request: Request, wanted: Any, errors: Errors) -> bytes:
-    topics = [
-        {
-            "name": topic.name,
-            "partitions": [
-                {
-                    "partition_index": part.partition_index,
-                    "error_code": errors[topic.name, part.partition_index],
-                }
-                for part in topic.partitions
-            ],
-        }
-        for topic in wanted.topics
-    ]
-    return encode_response(Api.TXN_OFFSET_COMMIT, request.version, {"throttle_time": 0, "topics": topics})
+    return encode_response(Api.TXN_OFFSET_COMMIT, request.version, answer_fields(wanted, errors))
