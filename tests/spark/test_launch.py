@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from socketserver import BaseRequestHandler, BaseServer
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from pyspark.sql import functions as f
 
 import penstock.spark
 from penstock.spark import executors, launch
-from penstock.spark.launch import SparkNotStarted, connector
+from penstock.spark.launch import SparkNotStarted, connector, end_quietly
 
 # What differs between brokers is tried without Spark around it, in test_source.py and test_sink.py.
 on_our_broker = pytest.mark.parametrize("servers", ["penstock"], indirect=True)
@@ -176,3 +177,16 @@ def test_spark_runs_on_the_java_of_the_wheel(tmp_path: Path) -> None:
         [sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=100
     )
     assert "rows 3 21." in done.stdout, done.stderr
+
+
+@pytest.mark.parametrize(("error", "is_told"), [(EOFError(), False), (ValueError("no number"), True)])
+def test_the_end_of_the_jvm_is_no_traceback_on_the_screen(
+    capsys: pytest.CaptureFixture[str], error: Exception, is_told: bool
+) -> None:
+    server = BaseServer(("", 0), BaseRequestHandler)
+    end_quietly(server)
+    try:
+        raise error
+    except (EOFError, ValueError):
+        server.handle_error(None, ("127.0.0.1", 1))
+    assert ("Traceback" in capsys.readouterr().err) is is_told

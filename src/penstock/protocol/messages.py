@@ -125,8 +125,8 @@ def _milliseconds(value: int) -> timedelta:
     return timedelta(milliseconds=value)
 
 
-def _moment(value: int) -> datetime:
-    return _EPOCH + timedelta(milliseconds=value)
+def _moment(value: int | None) -> datetime | None:
+    return None if value is None else _EPOCH + timedelta(milliseconds=value)
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -6,6 +6,7 @@ import logging
 import os
 import sys
 from pathlib import Path
+from socketserver import BaseServer
 from typing import TYPE_CHECKING, Any, Final
 
 from penstock.records import walk
@@ -57,9 +58,22 @@ def session(
         )
     spark = _started(builder)
     spark.dataSource.register(PenstockDataSource)
-    if new and not master.startswith("local"):
-        executors.check(spark)
+    if new:
+        end_quietly(spark.sparkContext._accumulatorServer)
+        if not master.startswith("local"):
+            executors.check(spark)
     return spark
+
+
+def end_quietly(accumulators: BaseServer) -> None:
+    """PySpark listens for accumulators until after the JVM is gone, and would print a traceback then."""
+    tell = accumulators.handle_error
+
+    def handle_error(request: Any, address: Any) -> None:
+        if not isinstance(sys.exc_info()[1], EOFError | ConnectionError):
+            tell(request, address)
+
+    accumulators.handle_error = handle_error  # type: ignore[assignment,method-assign]
 
 
 def _started(builder: SparkSession.Builder) -> SparkSession:
