@@ -1,11 +1,11 @@
-"""The part of the build that pyproject.toml cannot say: loops over records as C, where a compiler is found.
+"""The part of the build that pyproject.toml cannot say: what is written in Cython, where a compiler is found.
 
 The extensions are optional: without Cython or a compiler the installation goes on with the pure-Python twins.
 """
 
 from setuptools import Extension, setup
 
-NATIVE = ("penstock.records._walk_native", "penstock.wire._pack_native")
+NATIVE = ("penstock.records._walk_native", "penstock.server._sockets_native", "penstock.wire._pack_native")
 
 
 def extensions() -> list[Extension]:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from penstock.protocol.primitives import MalformedMessage
+from penstock.server import frames
 from penstock.server.frames import (
     FIRST_BUFFER_BYTES,
     INLINE_BYTES,
@@ -20,6 +21,7 @@ from penstock.server.frames import (
     send_frame,
     set_timeouts,
 )
+from penstock.server.sockets import never
 from penstock.storage.disk import OsDisk
 from penstock.storage.slice import FileSlice
 
@@ -27,8 +29,12 @@ MAX_BYTES = 4 * 1024 * 1024
 Sockets = tuple[socket.socket, socket.socket]
 
 
-@pytest.fixture
-def sockets() -> Iterator[Sockets]:
+@pytest.fixture(params=["at once", "waiting"])
+def sockets(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sockets]:
+    """With the native first attempt, where it is built, and without."""
+    if request.param == "waiting":
+        monkeypatch.setattr(frames, "receive_now", never)
+        monkeypatch.setattr(frames, "send_now", never)
     ours, theirs = socket.socketpair()
     with ours, theirs:
         set_timeouts(ours, 5000)
@@ -158,3 +164,17 @@ def test_a_log_that_became_shorter_ends_the_connection(sockets: Sockets, tmp_pat
     file.append(bytes(10))
     with pytest.raises(ConnectionLost, match="shorter"):
         send_frame(ours, b"head", [FileSlice(file, 0, size)])
+
+
+def test_an_answer_to_a_peer_that_is_gone_ends_the_connection(sockets: Sockets) -> None:
+    ours, theirs = sockets
+    theirs.close()
+    with pytest.raises(ConnectionLost):
+        send_frame(ours, b"head", [b"body"])
+
+
+def test_an_answer_that_nobody_reads_ends_with_the_timeout(sockets: Sockets) -> None:
+    ours, _ = sockets
+    set_timeouts(ours, 50)
+    with pytest.raises(ConnectionLost, match="does not read"):
+        send_frame(ours, b"head", [bytes(10_000)] * 1000)

@@ -15,6 +15,7 @@ from typing import Final
 
 from penstock.handlers.reply import Part
 from penstock.protocol.primitives import MalformedMessage
+from penstock.server.sockets import NOT_NOW, SMALL_BYTES, receive_now, send_now
 from penstock.storage.slice import FileSlice
 
 FIRST_BUFFER_BYTES: Final = 8 * 1024
@@ -46,6 +47,7 @@ class FrameReceiver:
 
     def __init__(self, sock: socket.socket, max_bytes: int) -> None:
         self._sock = sock
+        self._fd = sock.fileno()
         self._max_bytes = max_bytes
         self._buffer = memoryview(bytearray(FIRST_BUFFER_BYTES))
         # What was received and not handed out yet.
@@ -104,6 +106,8 @@ class FrameReceiver:
 
     def _receive_into(self, view: memoryview, flags: int) -> int:
         try:
+            if len(view) <= SMALL_BYTES and (count := receive_now(self._fd, view)) != NOT_NOW:
+                return count
             return self._sock.recv_into(view, 0, flags)
         except BlockingIOError:
             raise ConnectionLost("idle for too long") from None
@@ -136,7 +140,7 @@ def send_frame(sock: socket.socket, header: bytes, parts: Sequence[Part]) -> Non
 
 def _send_bytes(sock: socket.socket, chunks: list[bytes], flags: int) -> None:
     data = b"".join(chunks)
-    sent = sock.send(data, flags) if data else 0
+    sent = max(0, send_now(sock.fileno(), data, flags)) if 0 < len(data) <= SMALL_BYTES else 0
     while sent < len(data):
         sent += sock.send(memoryview(data)[sent:], flags)
 
