@@ -154,8 +154,10 @@ def test_a_connection_may_be_idle_for_ever_and_has_the_buffers_it_was_given() ->
     with Broker(settings=settings) as broker, connect(broker) as sock:
         assert is_served(sock)
         assert broker._broker is not None
-        connections = broker._broker._server._connections
-        (served,) = [each._sock for each in connections if each._sock.getpeername() == sock.getsockname()]
+        server = broker._broker._server
+        with server._lock:  # a connection may answer a little before the server has noted it
+            (connection,) = server._connections
+        served = connection._sock
         assert served.getsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO) == 0
         # Linux doubles what is asked for, to have room for its own records.
         assert served.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF) == 60_000
