@@ -24,7 +24,7 @@ PRODUCER_QUEUE_KBYTES: Final = 32 * 1024
 """Records of all requests together that wait for the broker."""
 CONSUMER_QUEUE_KBYTES: Final = 2 * 1024
 """Records that one instance has fetched ahead."""
-RECORDS_MAX: Final = 10_000
+RECORDS_MAX: Final = 5_000
 """Records in one answer, however small they are."""
 PARTITIONS_MAX: Final = 10_000
 """Partitions or topics that one request may name."""
