@@ -53,10 +53,10 @@ class Controller:
             watcher.follow(Image(), self.image)
             self._watchers.append(watcher)
 
-    def refresh(self) -> None:
-        """Let everybody follow once more: what stood in somebody's way may be gone."""
+    def refresh(self, *watchers: Watcher) -> None:
+        """Let these follow once more, from the beginning: what stood in their way may be gone."""
         with self._lock:
-            for watcher in self._watchers:
+            for watcher in watchers:
                 watcher.follow(Image(), self.image)
 
     def submit(self, decide: Callable[[Image], Decision[Result]]) -> Result:

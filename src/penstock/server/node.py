@@ -97,8 +97,9 @@ class Node:
         controller.watch(QuotaFollower(self.broker.quotas))
         self._logs.open_logs(self._settings_of)
         self._follower = MetadataFollower(self.broker, self._logs)
+        self._coordinators = CoordinatorFollower(settings.node_id, self._partitions, groups, transactions)
         controller.watch(self._follower)
-        controller.watch(CoordinatorFollower(settings.node_id, self._partitions, groups, transactions))
+        controller.watch(self._coordinators)
         self._set_strays_aside()
         self.cleaner = LogCleaner(self._logs, clock, random, lambda: self.broker.settings)
 
@@ -107,7 +108,7 @@ class Node:
         logs that found no space."""
         self._logs.tick()
         if self._follower.waits_for_space:
-            self.broker.controller.refresh()
+            self.broker.controller.refresh(self._follower, self._coordinators)
 
     def close(self) -> None:
         """Everything durable, and marked so that the next start need not check it."""
