@@ -28,6 +28,7 @@ from penstock.streams.grouped_table import KGroupedTable
 from penstock.streams.kstream import KStream
 from penstock.streams.ktable import GlobalKTable, KTable
 from penstock.streams.materialized import BufferConfig, Materialized, Suppressed
+from penstock.streams.running import run
 from penstock.streams.serdes import (
     AvroSerde,
     BooleanSerde,
@@ -94,5 +95,6 @@ __all__ = [
     "WindowSpec",
     "Windowed",
     "fail",
+    "run",
     "skip",
 ]
