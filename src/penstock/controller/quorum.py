@@ -1,22 +1,24 @@
 """Raft with its log and its files, as the controller drives it: propose, take a turn, read what is committed.
 
-Whoever calls it holds the controller's lock. This node is the only voter: it elects itself when it is built,
-and what it proposes is committed when it is durable. The core, the log and the files are those of a quorum of
-many, whose messages would go out after each turn; there is nobody to send any to yet.
+Whoever calls it holds the controller's lock. A node that is the only voter elects itself when it is built,
+and what it proposes is committed when it is durable. With several, requests leave by `post`, which must not
+block, and answers to requests of others complete the promises of `receive`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from random import Random
 from typing import Final
 
 from penstock.clock import Clock
 from penstock.controller.quorum_log import QuorumLog
 from penstock.controller.quorum_state import read_election, write_election
+from penstock.coordinator.promise import Promise
 from penstock.raft.control_records import snapshot_footer, snapshot_header
-from penstock.raft.messages import OffsetAndEpoch
+from penstock.raft.messages import Answer, OffsetAndEpoch, Request, Response
 from penstock.raft.raft import Raft
+from penstock.raft.timeouts import Timeouts
 from penstock.records.batch import assign, iter_headers, read_header
 from penstock.records.record import Record, decode_batch, encode_batch
 from penstock.storage.disk import Disk
@@ -32,40 +34,86 @@ Values = list[bytes]
 
 
 class Quorum:
-    """The single voter's quorum."""
+    """One node's part in the quorum: a voter, or an observer when its id is not among `voters`."""
 
-    def __init__(self, log: Log, disk: Disk, clock: Clock, random: Random, node_id: int) -> None:
+    def __init__(
+        self,
+        log: Log,
+        disk: Disk,
+        clock: Clock,
+        random: Random,
+        node_id: int,
+        voters: frozenset[int] = frozenset(),
+        timeouts: Timeouts | None = None,
+    ) -> None:
+        """Without `voters` this node is the only one."""
         self._disk = disk
         self._clock = clock
         self._path = log.path
-        self._voters = frozenset({node_id})
+        self._voters = voters or frozenset({node_id})
+        self.is_alone = self._voters == {node_id}
         self._log = QuorumLog(log, disk)
         self._storage = log
         election = read_election(disk, log.path)
-        self.raft = Raft(node_id, self._voters, self._log, clock, random, election=election)
+        self.raft = Raft(
+            node_id, self._voters, self._log, clock, random, election=election, timeouts=timeouts
+        )
         self._bytes_since_snapshot = 0  # as they are replayed, at start and later
-        self._turn()
+        self._asked: dict[int, Promise[Response]] = {}  # answers that others wait for, by our own number
+        self._last_asked = 0
+        self.post: Callable[[Sequence[Request]], None] = _to_nobody
+        if self.is_alone:
+            self.turn()
 
     @property
     def committed_offset(self) -> int:
         """Everything below is committed, and durable here."""
         return self.raft.high_watermark
 
-    def commit(self, values: Values) -> int:
-        """Append records as one batch: they take effect together or not at all. The committed offset then."""
+    @property
+    def end_offset(self) -> int:
+        """Where the next record will stand."""
+        return self._log.end_offset
+
+    def propose(self, values: Values) -> int:
+        """Append records as one batch: they take effect together or not at all, when the committed offset
+        reaches what this returns. NotLeader when this node does not lead."""
         now = self._clock.now_ms()
         batch = encode_batch([Record(None, value, (), now) for value in values])
-        end = self.raft.propose(bytes(batch))
-        self._turn()
-        assert self.committed_offset >= end, "a single voter commits what it has"
-        return self.committed_offset
+        return self.raft.propose(bytes(batch))
 
-    def _turn(self) -> None:
+    def receive(self, read: Callable[[int], Request]) -> Promise[Response]:
+        """A request of another node, which `read` makes when it is given a number; the answer comes with a
+        later turn, or never: whoever waits has a deadline and calls `forget`."""
+        self._last_asked += 1
+        request = read(self._last_asked)
+        promise: Promise[Response] = Promise()
+        self._asked[self._last_asked] = promise
+        self.raft.step(request)
+        return promise
+
+    def forget(self, promise: Promise[Response]) -> None:
+        """Nobody waits for this answer any more."""
+        self._asked = {number: waiting for number, waiting in self._asked.items() if waiting is not promise}
+
+    def turn(self) -> OffsetAndEpoch | None:
+        """Let time pass, make everything durable, then let the messages go. A snapshot that took the log's
+        place is told."""
         self.raft.tick()
         ready = self.raft.ready()
         if ready.election is not None:
             write_election(self._disk, self._path, ready.election, self._voters)
-        assert not ready.messages, "a single voter has nobody to talk to"
+        requests: list[Request] = []
+        for message in ready.messages:
+            if isinstance(message, Answer):
+                promise = self._asked.pop(message.correlation_id, None)
+                if promise is not None:
+                    promise.complete(message)
+            else:
+                requests.append(message)
+        if requests:
+            self.post(requests)
+        return ready.installed
 
     # What is committed
 
@@ -105,6 +153,10 @@ class Quorum:
         epoch = self._storage.epochs.epoch_of(offset - 1)
         self._log.write_snapshot(OffsetAndEpoch(offset, epoch), _consecutive(pieces, epoch))
         self._bytes_since_snapshot = 0
+
+
+def _to_nobody(requests: Sequence[Request]) -> None:
+    """Before there is a network nothing is sent; Raft takes it for lost."""
 
 
 def _batches(data: bytes) -> Iterator[tuple[int, Values]]:

@@ -12,7 +12,8 @@ from penstock.controller.quotas import QuotaChange, decide_quotas
 from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.broker import Broker
 from penstock.handlers.config_changes import bounded
-from penstock.handlers.reply import Reply
+from penstock.handlers.promised import CONTROLLER_SECONDS, decided, reply_when_done
+from penstock.handlers.reply import Reply, Wait
 from penstock.handlers.request import Request
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
@@ -21,7 +22,7 @@ from penstock.protocol.messages import encode_response, read_request
 VERSIONS: Final = (0, 1)
 
 
-def handle(request: Request, broker: Broker) -> Reply:
+def handle(request: Request, broker: Broker) -> Reply | Wait:
     wanted = read_request(Api.ALTER_CLIENT_QUOTAS, request.version, request.reader)
 
     def decide(image: Image) -> Decision[list[dict[str, Any]]]:
@@ -40,8 +41,20 @@ def handle(request: Request, broker: Broker) -> Reply:
             results.append(_result(parts, refusal))
         return ([] if wanted.validate_only else records), results
 
-    fields = {"throttle_time": 0, "entries": broker.controller.submit(decide)}
-    return Reply([encode_response(Api.ALTER_CLIENT_QUOTAS, request.version, fields)])
+    promise = broker.controller.submit(decide)
+
+    def encode() -> bytes:
+        try:
+            results = decided(promise)
+        except KafkaError as error:
+            results = [
+                _result([(part.entity_type, part.entity_name) for part in entry.entity], error)
+                for entry in wanted.entries
+            ]
+        fields = {"throttle_time": 0, "entries": results}
+        return encode_response(Api.ALTER_CLIENT_QUOTAS, request.version, fields)
+
+    return reply_when_done(broker, [promise], encode, seconds=CONTROLLER_SECONDS)
 
 
 def _check(

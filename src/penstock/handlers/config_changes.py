@@ -12,16 +12,19 @@ from penstock.controller.image import GROUP_RESOURCE, TOPIC_RESOURCE, Image
 from penstock.controller.metadata_records import MetadataRecord
 from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.broker import Broker
+from penstock.handlers.promised import CONTROLLER_SECONDS, decided, reply_when_done
+from penstock.handlers.reply import Reply, Wait
 from penstock.handlers.request import Request
 from penstock.protocol.errors import ErrorCode, KafkaError
+from penstock.protocol.messages import encode_response
 
 MAX_RECORDS: Final = 10_000
 
 Decide = Callable[[Image, Resource, Any], list[MetadataRecord]]
 
 
-def change_configs(request: Request, broker: Broker, wanted: Any, decide: Decide) -> list[dict[str, Any]]:
-    """The results of a request, resource by resource. Those that are not refused are committed together."""
+def change_configs(request: Request, broker: Broker, wanted: Any, decide: Decide) -> Reply | Wait:
+    """The answer to a request, resource by resource. Those that are not refused are committed together."""
     resources = [Resource(item.resource_type, item.resource_name) for item in wanted.resources]
     times = Counter(resources)
 
@@ -39,7 +42,17 @@ def change_configs(request: Request, broker: Broker, wanted: Any, decide: Decide
                 refusals.append(error)
         return ([] if wanted.validate_only else records), refusals
 
-    return _results(resources, broker.controller.submit(decide_all))
+    promise = broker.controller.submit(decide_all)
+
+    def encode() -> bytes:
+        try:
+            refusals = decided(promise)
+        except KafkaError as error:
+            refusals = [error] * len(resources)
+        fields = {"throttle_time": 0, "responses": _results(resources, refusals)}
+        return encode_response(request.api, request.version, fields)
+
+    return reply_when_done(broker, [promise], encode, seconds=CONTROLLER_SECONDS)
 
 
 def bounded(records: list[MetadataRecord], before: int) -> list[MetadataRecord]:

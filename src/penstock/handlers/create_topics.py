@@ -5,38 +5,50 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, Final
 
+from penstock.controller.image import TopicState
 from penstock.controller.topics import NewTopic
+from penstock.coordinator.promise import Promise, failed
 from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.broker import Broker
 from penstock.handlers.config_entries import ConfigEntries
-from penstock.handlers.reply import Reply
+from penstock.handlers.promised import decided, reply_when_done
+from penstock.handlers.reply import Reply, Wait
 from penstock.handlers.request import Request
 from penstock.handlers.throttling import Mutations
 from penstock.handlers.topic_creation import create_topic
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
-from penstock.protocol.messages import encode_response, read_request
+from penstock.protocol.messages import encode_response, milliseconds, read_request
 
 VERSIONS: Final = (2, 7)
 STRICT_FROM: Final = 6  # a client of this version knows that a quota may refuse a topic (KIP-599)
 
 
-def handle(request: Request, broker: Broker) -> Reply:
+def handle(request: Request, broker: Broker) -> Reply | Wait:
     wanted = read_request(Api.CREATE_TOPICS, request.version, request.reader)
     times = Counter(topic.name for topic in wanted.topics)
     mutations = Mutations(request, broker, strict_from=STRICT_FROM)
-    results = [
-        _create(request, broker, topic, wanted.validate_only, mutations, repeated=times[topic.name] > 1)
-        for topic in {topic.name: topic for topic in wanted.topics}.values()
-    ]
+    promises = {
+        topic.name: _create(request, broker, topic, wanted.validate_only, mutations, times[topic.name] > 1)
+        for topic in wanted.topics
+    }
     throttle_ms = mutations.throttle_ms
-    fields = {"throttle_time": throttle_ms, "topics": results}
-    return Reply([encode_response(Api.CREATE_TOPICS, request.version, fields)], throttle_ms)
+
+    def encode() -> bytes:
+        results = [
+            _created(broker, topic, promises[topic.name], wanted.validate_only)
+            for topic in {topic.name: topic for topic in wanted.topics}.values()
+        ]
+        fields = {"throttle_time": throttle_ms, "topics": results}
+        return encode_response(Api.CREATE_TOPICS, request.version, fields)
+
+    seconds = milliseconds(wanted.timeout) / 1000
+    return reply_when_done(broker, promises.values(), encode, seconds=seconds, throttle_ms=throttle_ms)
 
 
 def _create(
-    request: Request, broker: Broker, topic: Any, validate_only: bool, mutations: Mutations, *, repeated: bool
-) -> dict[str, Any]:
+    request: Request, broker: Broker, topic: Any, validate_only: bool, mutations: Mutations, repeated: bool
+) -> Promise[TopicState]:
     try:
         if repeated:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
@@ -47,21 +59,32 @@ def _create(
             topic.num_partitions,
             topic.replication_factor,
             _places(topic.assignments),
-            {item.name: item.value for item in topic.configs},
+            _configs(topic),
         )
-        made = create_topic(broker, wish, validate_only=validate_only, mutations=mutations)
+        return create_topic(broker, wish, validate_only=validate_only, mutations=mutations)
+    except KafkaError as error:
+        return failed(error)
+
+
+def _created(broker: Broker, topic: Any, promise: Promise[TopicState], validate_only: bool) -> dict[str, Any]:
+    try:
+        made = decided(promise)
     except KafkaError as error:
         return _result(topic.name, error=error)
     # v5 and later tell what the topic became, or would have become.
     return _result(
-        wish.name,
+        topic.name,
         topic_id=None if validate_only else made.topic_id,
         num_partitions=len(made.partitions),
         replication_factor=len(made.partitions[0].replicas),
         configs=ConfigEntries(broker).topic_with(
-            {name: value for name, value in wish.configs.items() if value is not None}
+            {name: value for name, value in _configs(topic).items() if value is not None}
         ),
     )
+
+
+def _configs(topic: Any) -> dict[str, str | None]:
+    return {item.name: item.value for item in topic.configs}
 
 
 def _places(assignments: Any) -> dict[int, Any]:

@@ -8,21 +8,23 @@ from typing import Any, Final
 from penstock.controller.controller import Decision
 from penstock.controller.image import Image
 from penstock.controller.topics import decide_delete
+from penstock.coordinator.promise import Promise
 from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.broker import Broker
-from penstock.handlers.reply import Reply
+from penstock.handlers.promised import decided, reply_when_done
+from penstock.handlers.reply import Reply, Wait
 from penstock.handlers.request import Request
 from penstock.handlers.throttling import Mutations
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
-from penstock.protocol.messages import encode_response, id_bytes, read_request
+from penstock.protocol.messages import encode_response, id_bytes, milliseconds, read_request
 from penstock.protocol.primitives import ZERO_UUID
 
 VERSIONS: Final = (1, 6)
 STRICT_FROM: Final = 5  # a client of this version knows that a quota may refuse a topic (KIP-599)
 
 
-def handle(request: Request, broker: Broker) -> Reply:
+def handle(request: Request, broker: Broker) -> Reply | Wait:
     wanted = read_request(Api.DELETE_TOPICS, request.version, request.reader)
     if request.version >= 6:
         named = [(topic.name, id_bytes(topic.topic_id)) for topic in wanted.topics]
@@ -30,13 +32,21 @@ def handle(request: Request, broker: Broker) -> Reply:
         named = [(name, ZERO_UUID) for name in wanted.topic_names]
     mutations = Mutations(request, broker, strict_from=STRICT_FROM)
     times = Counter(named)
-    results = [
-        _delete(request, broker, name, topic_id, mutations, repeated=times[name, topic_id] > 1)
+    promises = {
+        (name, topic_id): _delete(
+            request, broker, name, topic_id, mutations, repeated=times[name, topic_id] > 1
+        )
         for name, topic_id in dict.fromkeys(named)
-    ]
+    }
     throttle_ms = mutations.throttle_ms
-    fields = {"throttle_time": throttle_ms, "responses": results}
-    return Reply([encode_response(Api.DELETE_TOPICS, request.version, fields)], throttle_ms)
+
+    def encode() -> bytes:
+        results = [_result(name, topic_id, promise) for (name, topic_id), promise in promises.items()]
+        fields = {"throttle_time": throttle_ms, "responses": results}
+        return encode_response(Api.DELETE_TOPICS, request.version, fields)
+
+    seconds = milliseconds(wanted.timeout) / 1000
+    return reply_when_done(broker, promises.values(), encode, seconds=seconds, throttle_ms=throttle_ms)
 
 
 def _delete(
@@ -47,7 +57,7 @@ def _delete(
     mutations: Mutations,
     *,
     repeated: bool,
-) -> dict[str, Any]:
+) -> Promise[str]:
     def decide(image: Image) -> Decision[str]:
         _check_named(name, topic_id, repeated)
         topic = image.topic(name or "", topic_id)
@@ -60,8 +70,12 @@ def _delete(
         mutations.take(len(topic.partitions))
         return decide_delete(topic), topic.name
 
+    return broker.controller.submit(decide)
+
+
+def _result(name: str | None, topic_id: bytes, promise: Promise[str]) -> dict[str, Any]:
     try:
-        deleted = broker.controller.submit(decide)
+        deleted = decided(promise)
     except KafkaError as error:
         return {"name": name, "topic_id": topic_id, "error_code": error.code, "error_message": error.message}
     return {"name": deleted, "topic_id": topic_id, "error_code": ErrorCode.NONE, "error_message": None}

@@ -12,20 +12,19 @@ from penstock.controller.image import Image
 from penstock.controller.metadata_records import MetadataRecord
 from penstock.handlers.broker import Broker
 from penstock.handlers.config_changes import change_configs
-from penstock.handlers.reply import Reply
+from penstock.handlers.reply import Reply, Wait
 from penstock.handlers.request import Request
 from penstock.protocol.apis import Api
-from penstock.protocol.messages import encode_response, read_request
+from penstock.protocol.messages import read_request
 
 VERSIONS: Final = (0, 1)
 
 
-def handle(request: Request, broker: Broker) -> Reply:
+def handle(request: Request, broker: Broker) -> Reply | Wait:
     wanted = read_request(Api.INCREMENTAL_ALTER_CONFIGS, request.version, request.reader)
 
     def decide(image: Image, resource: Resource, item: Any) -> list[MetadataRecord]:
         changes = [Change(config.name, config.config_operation, config.value) for config in item.configs]
         return decide_changes(image, resource, changes, broker.static_settings)
 
-    fields = {"throttle_time": 0, "responses": change_configs(request, broker, wanted, decide)}
-    return Reply([encode_response(Api.INCREMENTAL_ALTER_CONFIGS, request.version, fields)])
+    return change_configs(request, broker, wanted, decide)

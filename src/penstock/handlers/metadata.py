@@ -13,6 +13,7 @@ from penstock.controller.metadata_records import NO_LEADER
 from penstock.controller.topics import INTERNAL_TOPICS, NewTopic, check_name
 from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.broker import Broker
+from penstock.handlers.promised import decided
 from penstock.handlers.reply import Reply
 from penstock.handlers.request import Request
 from penstock.handlers.throttling import Mutations
@@ -88,7 +89,8 @@ def _create(request: Request, name: str, allowed: bool, broker: Broker) -> Error
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         if not request.may(broker, Operation.CREATE, ResourceType.TOPIC, name):
             return ErrorCode.TOPIC_AUTHORIZATION_FAILED
-        create_topic(broker, NewTopic(name), mutations=Mutations(request, broker, strict_from=NEVER))
+        mutations = Mutations(request, broker, strict_from=NEVER)
+        decided(create_topic(broker, NewTopic(name), mutations=mutations))
     except KafkaError as error:
         # Somebody else may have been faster; then the topic is there, which is all that was wanted.
         return ErrorCode.NONE if error.code is ErrorCode.TOPIC_ALREADY_EXISTS else error.code

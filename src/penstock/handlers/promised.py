@@ -1,4 +1,5 @@
-"""Answers that rest on promises of a coordinator: given at once when they are done, waited for otherwise."""
+"""Answers that rest on promises of a coordinator or of the controller: given at once when they are done,
+waited for otherwise."""
 
 from __future__ import annotations
 
@@ -14,6 +15,8 @@ T = TypeVar("T")
 
 COMMIT_SECONDS: Final = 5.0
 """How long an answer waits for the commitment of what it rests on: Kafka's `offsets.commit.timeout.ms`."""
+CONTROLLER_SECONDS: Final = 30.0
+"""How long it waits for the controller, where the client does not say: Kafka's `request.timeout.ms`."""
 
 
 def reply_when_done(
@@ -22,6 +25,7 @@ def reply_when_done(
     encode: Callable[[], bytes],
     *,
     seconds: float = COMMIT_SECONDS,
+    throttle_ms: int = 0,
 ) -> Reply | Wait:
     """`encode` reads the promises with `outcome`; at the deadline some of them may not be done."""
     watched: Sequence[Promise[Any]] = [promise for promise in promises if not promise.done]
@@ -29,7 +33,7 @@ def reply_when_done(
 
     def resume(expired: bool) -> Reply | Wait:
         if expired or all(promise.done for promise in watched):
-            return Reply([encode()])
+            return Reply([encode()], throttle_ms)
         return Wait(watched, deadline, resume)
 
     return resume(False)
@@ -39,6 +43,13 @@ def outcome(promise: Promise[T]) -> T:
     """What was promised; KafkaError when it was refused, or is not known to be committed by the deadline."""
     if not promise.done:
         raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "The coordinator did not answer in time.")
+    return promise.result()
+
+
+def decided(promise: Promise[T]) -> T:
+    """What the controller has decided; KafkaError when it refused, or has not committed by the deadline."""
+    if not promise.done:
+        raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, "The controller did not commit the change in time.")
     return promise.result()
 
 

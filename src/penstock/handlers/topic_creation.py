@@ -6,8 +6,10 @@ from penstock.controller.controller import Decision
 from penstock.controller.image import Image, TopicState, replay
 from penstock.controller.metadata_records import PartitionRecord
 from penstock.controller.topics import NewTopic, decide_create
+from penstock.coordinator.promise import Promise
 from penstock.groups.coordinator import OFFSETS_TOPIC
 from penstock.handlers.broker import Broker
+from penstock.handlers.promised import decided
 from penstock.handlers.throttling import Mutations
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.transactions.coordinator import TRANSACTIONS_TOPIC
@@ -15,8 +17,8 @@ from penstock.transactions.coordinator import TRANSACTIONS_TOPIC
 
 def create_topic(
     broker: Broker, wish: NewTopic, *, validate_only: bool = False, mutations: Mutations | None = None
-) -> TopicState:
-    """The topic, durable and served. With `validate_only` nothing is made; it is told what would be.
+) -> Promise[TopicState]:
+    """The topic, committed and followed here. With `validate_only` nothing is made; it is told what would be.
 
     `mutations` is charged for the partitions of whoever asked for the topic.
     """
@@ -68,9 +70,13 @@ def _ensure_internal(
         },
     )
     if name not in broker.controller.image.topics:
+        promise = create_topic(broker, wish)
         try:
-            create_topic(broker, wish)
+            decided(promise)
         except KafkaError as error:
             if error.code is not ErrorCode.TOPIC_ALREADY_EXISTS:
                 raise
-    return broker.controller.image.topics[name]
+    topic = broker.controller.image.topics.get(name)
+    if topic is None:
+        raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{name} is being created.")
+    return topic

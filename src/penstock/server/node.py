@@ -13,7 +13,7 @@ from uuid import UUID
 
 from penstock.clock import Clock
 from penstock.controller.controller import METADATA_TOPIC, METADATA_TOPIC_ID, Controller
-from penstock.controller.producer_ids import ProducerIds
+from penstock.controller.producer_ids import ProducerIds, decide_producer_ids
 from penstock.controller.quorum import Quorum
 from penstock.groups.coordinator import GroupCoordinator
 from penstock.groups.settings import GroupSettings
@@ -67,7 +67,9 @@ class Node:
         controller = Controller(Quorum(self._metadata_log(), disk, clock, random, settings.node_id))
         topics = ImageTopics(controller, settings.broker_rack)
         groups = GroupCoordinator(GroupSettings.of(settings), clock, topics, self._new_member_suffix)
-        producer_ids = ProducerIds(controller, settings.node_id)
+        producer_ids = ProducerIds(
+            lambda: controller.submit(lambda image: decide_producer_ids(image, settings.node_id, -1))
+        )
         transactions = TransactionCoordinator(
             TransactionSettings.of(settings),
             clock,
