@@ -107,6 +107,12 @@ def beat(node: OneNode, member_id: str, generation_id: int, version: int = 4, **
     return ErrorCode(int(node.ask(Api.HEARTBEAT, version, **fields).error_code))
 
 
+def named(node: OneNode, topic: str) -> dict[str, Any]:
+    """By name and by id; each version takes what it knows."""
+    state = node.broker.controller.image.topics.get(topic)
+    return {"name": topic, "topic_id": b"?" * 16 if state is None else state.topic_id}
+
+
 def commit(
     node: OneNode, offset: int, member_id: str = "", generation_id: int = -1, version: int = 9, **changes: Any
 ) -> ErrorCode:
@@ -123,7 +129,7 @@ def commit(
         "member_id": member_id,
         "group_instance_id": None,
         "retention_time": -1,
-        "topics": [{"name": changes.get("topic", "t"), "partitions": [partition]}],
+        "topics": [{**named(node, changes.get("topic", "t")), "partitions": [partition]}],
     }
     (topic,) = node.ask(Api.OFFSET_COMMIT, version, **fields).topics
     return ErrorCode(int(topic.partitions[0].error_code))
@@ -131,7 +137,7 @@ def commit(
 
 def fetch(node: OneNode, version: int = 9, *, everything: bool = False) -> Any:
     """The one partition of the one topic, as it is told."""
-    topics = None if everything else [{"name": "t", "partition_indexes": [0]}]
+    topics = None if everything else [{**named(node, "t"), "partition_indexes": [0]}]
     group = {"group_id": "g", "member_id": None, "member_epoch": -1, "topics": topics}
     answer = node.ask(Api.OFFSET_FETCH, version, **group, groups=[group], require_stable=True)
     told = answer.groups[0] if version >= 8 else answer
@@ -225,7 +231,8 @@ def test_offsets_are_committed(node: OneNode, version: int) -> None:
     missing = ErrorCode.GROUP_ID_NOT_FOUND if version >= 9 else ErrorCode.ILLEGAL_GENERATION
     node.ask(Api.DELETE_GROUPS, 2, groups_names=["g"])
     assert commit(node, 8, "m", 3, version=version) is missing
-    assert commit(node, 8, topic="absent", version=version) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    absent = ErrorCode.UNKNOWN_TOPIC_ID if version >= 10 else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert commit(node, 8, topic="absent", version=version) is absent
     assert commit(node, 8, partition_index=1, version=version) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     large = "x" * 4097
     assert commit(node, 8, committed_metadata=large, version=version) is ErrorCode.OFFSET_METADATA_TOO_LARGE
@@ -241,6 +248,16 @@ def test_offsets_are_told(node: OneNode, version: int) -> None:
     assert (told.committed_offset, told.metadata) == (7, "note")
     if version >= 2:
         assert fetch(node, version, everything=True).committed_offset == 7
+
+
+def test_an_id_that_no_topic_has_is_refused(node: OneNode) -> None:
+    commit(node, 7)
+    asked = [{"topic_id": b"?" * 16, "partition_indexes": [0, 3]}]
+    group = {"group_id": "g", "member_id": None, "member_epoch": -1, "topics": asked}
+    (told,) = node.ask(Api.OFFSET_FETCH, 10, groups=[group], require_stable=True).groups
+    codes = [(part.partition_index, int(part.error_code)) for part in told.topics[0].partitions]
+    assert codes == [(0, ErrorCode.UNKNOWN_TOPIC_ID), (3, ErrorCode.UNKNOWN_TOPIC_ID)]
+    assert told.topics[0].topic_id.bytes == b"?" * 16
 
 
 def test_offsets_are_deleted(node: OneNode) -> None:

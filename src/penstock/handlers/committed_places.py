@@ -11,16 +11,34 @@ from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.broker import Broker
 from penstock.handlers.request import Request
 from penstock.protocol.errors import ErrorCode
+from penstock.protocol.messages import id_bytes
 
 Errors = dict[Place, ErrorCode]
+Named = list[tuple[str, Any]]
 DEFAULT_RETENTION: Final = -1
+NO_NAME: Final = ""
+"""Of an id that no topic has; no topic is called so."""
 
 
-def places_of(wanted: Any) -> list[Place]:
-    return [(topic.name, part.partition_index) for topic in wanted.topics for part in topic.partitions]
+def name_of(broker: Broker, topic: Any) -> str:
+    """The name of a topic in a request, which newer versions tell by its id; NO_NAME when nobody has it."""
+    if not hasattr(topic, "topic_id"):
+        return str(topic.name)
+    return broker.controller.image.names.get(id_bytes(topic.topic_id), NO_NAME)
+
+
+def named_topics(broker: Broker, wanted: Any) -> Named:
+    """Each topic of a request with its name."""
+    return [(name_of(broker, topic), topic) for topic in wanted.topics]
+
+
+def places_of(named: Named) -> list[Place]:
+    return [(name, part.partition_index) for name, topic in named for part in topic.partitions]
 
 
 def check_place(request: Request, broker: Broker, topic: str, index: int) -> ErrorCode:
+    if topic == NO_NAME:
+        return ErrorCode.UNKNOWN_TOPIC_ID
     if not request.may(broker, Operation.READ, ResourceType.TOPIC, topic):
         return ErrorCode.TOPIC_AUTHORIZATION_FAILED
     state = broker.controller.image.topics.get(topic)
@@ -30,37 +48,35 @@ def check_place(request: Request, broker: Broker, topic: str, index: int) -> Err
 
 
 def offsets_of(
-    wanted: Any, errors: Errors, now_ms: int, retention_ms: int = DEFAULT_RETENTION
+    named: Named, errors: Errors, now_ms: int, retention_ms: int = DEFAULT_RETENTION
 ) -> dict[Place, CommittedOffset]:
     """What is to be committed, where nothing is wrong with the place."""
     expire_ms = DEFAULT_RETENTION if retention_ms == DEFAULT_RETENTION else now_ms + retention_ms
     return {
-        (topic.name, part.partition_index): CommittedOffset(
+        (name, part.partition_index): CommittedOffset(
             part.committed_offset,
             getattr(part, "committed_leader_epoch", -1),
             part.committed_metadata or "",
             now_ms,
             expire_ms,
         )
-        for topic in wanted.topics
+        for name, topic in named
         for part in topic.partitions
-        if errors[topic.name, part.partition_index] is ErrorCode.NONE
+        if errors[name, part.partition_index] is ErrorCode.NONE
     }
 
 
-def answer_fields(wanted: Any, errors: Errors) -> dict[str, Any]:
-    """The response, for `protocol.messages.encode_response`."""
+def answer_fields(named: Named, errors: Errors) -> dict[str, Any]:
+    """The response, for `protocol.messages.encode_response`. Topics are told as they were asked for."""
     topics = [
         {
-            "name": topic.name,
+            "name": name,
+            "topic_id": id_bytes(getattr(topic, "topic_id", None)),
             "partitions": [
-                {
-                    "partition_index": part.partition_index,
-                    "error_code": errors[topic.name, part.partition_index],
-                }
+                {"partition_index": part.partition_index, "error_code": errors[name, part.partition_index]}
                 for part in topic.partitions
             ],
         }
-        for topic in wanted.topics
+        for name, topic in named
     ]
     return {"throttle_time": 0, "topics": topics}

@@ -1,9 +1,9 @@
-"""OffsetCommit, v2-v9: positions of a group, by a member of it or by nobody's member. Committed in
-`__consumer_offsets` when the answer goes out."""
+"""OffsetCommit, v2-v10: positions of a group, by a member of it or by nobody's member; from v10 on topics are
+told by id. Committed in `__consumer_offsets` when the answer goes out."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from penstock.groups.messages import CommitIdentity
 from penstock.handlers.authorize import Operation, ResourceType
@@ -11,8 +11,10 @@ from penstock.handlers.broker import Broker
 from penstock.handlers.committed_places import (
     DEFAULT_RETENTION,
     Errors,
+    Named,
     answer_fields,
     check_place,
+    named_topics,
     offsets_of,
     places_of,
 )
@@ -23,20 +25,21 @@ from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, milliseconds, read_request
 
-VERSIONS: Final = (2, 9)
+VERSIONS: Final = (2, 10)
 
 
 def handle(request: Request, broker: Broker) -> Outcome:
     wanted = read_request(Api.OFFSET_COMMIT, request.version, request.reader)
-    places = places_of(wanted)
+    named = named_topics(broker, wanted)
+    places = places_of(named)
     if not request.may(broker, Operation.READ, ResourceType.GROUP, wanted.group_id):
         refused = dict.fromkeys(places, ErrorCode.GROUP_AUTHORIZATION_FAILED)
-        return Reply([_encode(request, wanted, refused)])
+        return Reply([_encode(request, named, refused)])
     errors = {place: check_place(request, broker, *place) for place in places}
     retention_ms = milliseconds(getattr(wanted, "retention_time", DEFAULT_RETENTION))
-    accepted = offsets_of(wanted, errors, broker.clock.now_ms(), retention_ms)
+    accepted = offsets_of(named, errors, broker.clock.now_ms(), retention_ms)
     if places and not accepted:
-        return Reply([_encode(request, wanted, errors)])
+        return Reply([_encode(request, named, errors)])
     identity = CommitIdentity(
         wanted.member_id,
         getattr(wanted, "group_instance_id", None),
@@ -51,10 +54,10 @@ def handle(request: Request, broker: Broker) -> Outcome:
             errors.update(decided)
         except KafkaError as error:
             errors.update(dict.fromkeys(accepted, error.code))
-        return _encode(request, wanted, errors)
+        return _encode(request, named, errors)
 
     return reply_when_done(broker, [promise], encode)
 
 
-def _encode(request: Request, wanted: Any, errors: Errors) -> bytes:
-    return encode_response(Api.OFFSET_COMMIT, request.version, answer_fields(wanted, errors))
+def _encode(request: Request, named: Named, errors: Errors) -> bytes:
+    return encode_response(Api.OFFSET_COMMIT, request.version, answer_fields(named, errors))

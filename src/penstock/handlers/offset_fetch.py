@@ -1,5 +1,5 @@
-"""OffsetFetch, v1-v9: what groups have committed; from v7 on, when asked so, only what no open transaction
-could still change; from v8 on for several groups at once."""
+"""OffsetFetch, v1-v10: what groups have committed; from v7 on, when asked so, only what no open transaction
+could still change; from v8 on for several groups at once; from v10 on topics are told by id."""
 
 from __future__ import annotations
 
@@ -10,16 +10,18 @@ from penstock.groups.commits import Place
 from penstock.groups.offset_records import CommittedOffset
 from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.broker import Broker
+from penstock.handlers.committed_places import NO_NAME, name_of
 from penstock.handlers.promised import outcome, reply_when_done
 from penstock.handlers.reply import Outcome
 from penstock.handlers.request import Request
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
-from penstock.protocol.messages import encode_response, read_request
+from penstock.protocol.messages import encode_response, id_bytes, read_request
 
-VERSIONS: Final = (1, 9)
+VERSIONS: Final = (1, 10)
 GROUP_ERROR_FROM: Final = 2
 BATCHED_FROM: Final = 8
+IDS_FROM: Final = 10
 NOTHING: Final = CommittedOffset(-1, -1, "", -1)
 
 Found = dict[Place, CommittedOffset | ErrorCode | None]
@@ -45,7 +47,7 @@ def _ask(request: Request, broker: Broker, group: Any, require_stable: bool) -> 
         return failed(KafkaError(ErrorCode.GROUP_AUTHORIZATION_FAILED))
     places = None
     if group.topics is not None:
-        places = [(topic.name, index) for topic in group.topics for index in topic.partition_indexes]
+        places = [place for place in _places(broker, group) if place[0] != NO_NAME]
     return broker.groups.fetch(
         group.group_id,
         places,
@@ -53,6 +55,11 @@ def _ask(request: Request, broker: Broker, group: Any, require_stable: bool) -> 
         member_epoch=getattr(group, "member_epoch", -1),
         require_stable=require_stable,
     )
+
+
+def _places(broker: Broker, group: Any) -> list[Place]:
+    named = [(name_of(broker, topic), topic) for topic in group.topics]
+    return [(name, index) for name, topic in named for index in topic.partition_indexes]
 
 
 def _answer(request: Request, broker: Broker, group: Any, promise: Promise[Found]) -> dict[str, Any]:
@@ -63,7 +70,7 @@ def _answer(request: Request, broker: Broker, group: Any, promise: Promise[Found
     except KafkaError as error:
         code = error.code
         if request.version < GROUP_ERROR_FROM:  # there the partitions carry the error of the group
-            found = {(topic.name, at): code for topic in group.topics for at in topic.partition_indexes}
+            found = dict.fromkeys(_places(broker, group), code)
     topics: dict[str, list[dict[str, Any]]] = {}
     for (name, index), committed in found.items():
         if request.may(broker, Operation.DESCRIBE, ResourceType.TOPIC, name):
@@ -72,7 +79,25 @@ def _answer(request: Request, broker: Broker, group: Any, promise: Promise[Found
             refused = _partition(index, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
             topics.setdefault(name, []).append(refused)
     rows = [{"name": name, "partitions": partitions} for name, partitions in topics.items()]
+    if request.version >= IDS_FROM:
+        rows = _by_id(broker, group, topics)
     return {"group_id": group.group_id, "topics": rows, "error_code": code}
+
+
+def _by_id(broker: Broker, group: Any, topics: dict[str, list[dict[str, Any]]]) -> list[dict[str, Any]]:
+    """Offsets of a topic that is gone cannot be told by id, and are not; an id that was asked for and that
+    nobody has is."""
+    image = broker.controller.image
+    rows = [
+        {"topic_id": image.topics[name].topic_id, "partitions": partitions}
+        for name, partitions in topics.items()
+        if name in image.topics
+    ]
+    for topic in group.topics or ():
+        if name_of(broker, topic) == NO_NAME:
+            refused = [_partition(index, ErrorCode.UNKNOWN_TOPIC_ID) for index in topic.partition_indexes]
+            rows.append({"topic_id": id_bytes(topic.topic_id), "partitions": refused})
+    return rows
 
 
 def _partition(index: int, committed: CommittedOffset | ErrorCode | None) -> dict[str, Any]:

@@ -14,7 +14,15 @@ from penstock.groups.messages import NO_GENERATION, UNKNOWN_MEMBER_ID, CommitIde
 from penstock.groups.offset_records import CommittedOffset
 from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.broker import Broker
-from penstock.handlers.committed_places import Errors, answer_fields, check_place, offsets_of, places_of
+from penstock.handlers.committed_places import (
+    Errors,
+    Named,
+    answer_fields,
+    check_place,
+    named_topics,
+    offsets_of,
+    places_of,
+)
 from penstock.handlers.promised import once_done, outcome
 from penstock.handlers.reply import Outcome, Reply, Wait
 from penstock.handlers.request import Request
@@ -33,15 +41,16 @@ ADDS_FROM: Final = 5
 
 def handle(request: Request, broker: Broker) -> Outcome:
     wanted = read_request(Api.TXN_OFFSET_COMMIT, request.version, request.reader)
-    places = places_of(wanted)
+    named = named_topics(broker, wanted)
+    places = places_of(named)
     refusal = _refusal(request, broker, wanted)
     if refusal is not None:
-        return Reply([_encode(request, wanted, dict.fromkeys(places, refusal.code))])
+        return Reply([_encode(request, named, dict.fromkeys(places, refusal.code))])
     errors = {place: check_place(request, broker, *place) for place in places}
-    accepted = offsets_of(wanted, errors, broker.clock.now_ms())
+    accepted = offsets_of(named, errors, broker.clock.now_ms())
     if not accepted:
-        return Reply([_encode(request, wanted, errors)])
-    attempt = _Attempt(request, broker, wanted, errors, accepted)
+        return Reply([_encode(request, named, errors)])
+    attempt = _Attempt(request, broker, wanted, named, errors, accepted)
     try:
         permitted, producer = _permit(request, broker, wanted)
     except KafkaError as error:
@@ -55,12 +64,13 @@ class _Attempt(NamedTuple):
     request: Request
     broker: Broker
     wanted: Any
+    named: Named
     errors: Errors
     accepted: dict[Place, CommittedOffset]
 
     def refuse(self, error: KafkaError) -> Reply:
         self.errors.update(dict.fromkeys(self.accepted, _known(self.request, error.code)))
-        return Reply([_encode(self.request, self.wanted, self.errors)])
+        return Reply([_encode(self.request, self.named, self.errors)])
 
     def commit(self, permitted: Promise[dict[TopicPartition, ErrorCode]], producer: Producer) -> Reply | Wait:
         try:
@@ -80,7 +90,7 @@ class _Attempt(NamedTuple):
         except KafkaError as error:
             return self.refuse(error)
         self.errors.update(decided)
-        return Reply([_encode(self.request, self.wanted, self.errors)])
+        return Reply([_encode(self.request, self.named, self.errors)])
 
 
 def _refusal(request: Request, broker: Broker, wanted: Any) -> KafkaError | None:
@@ -125,5 +135,5 @@ def _known(request: Request, code: ErrorCode) -> ErrorCode:
     return code
 
 
-def _encode(request: Request, wanted: Any, errors: Errors) -> bytes:
-    return encode_response(Api.TXN_OFFSET_COMMIT, request.version, answer_fields(wanted, errors))
+def _encode(request: Request, named: Named, errors: Errors) -> bytes:
+    return encode_response(Api.TXN_OFFSET_COMMIT, request.version, answer_fields(named, errors))
