@@ -52,7 +52,9 @@ class MemberProcess:
     def _read(self) -> None:
         assert self._process.stdout is not None
         for line in self._process.stdout:
-            self.lines.append(line.split())
+            words = line.split()
+            if words and line.endswith("\n"):  # one that is killed may leave half a line behind
+                self.lines.append(words)
 
     def send(self, number: signal.Signals) -> None:
         self._process.send_signal(number)
