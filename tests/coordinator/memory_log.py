@@ -51,6 +51,10 @@ class MemoryLog:
         return self._committed
 
     @property
+    def end_offset(self) -> int:
+        return self._end
+
+    @property
     def is_empty(self) -> bool:
         return not self.items
 

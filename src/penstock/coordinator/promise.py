@@ -6,7 +6,7 @@ from threading import Lock
 from typing import Generic, TypeVar
 
 from penstock.protocol.errors import KafkaError
-from penstock.replication.partition import Waiter
+from penstock.replication.waiters import Waiter
 
 T = TypeVar("T")
 

@@ -137,10 +137,10 @@ class Runtime(Generic[S]):
         with shard.lock:
             if shard.phase is not Phase.LOADING:
                 return  # resigned meanwhile
-            shard.written_offset = shard.log.committed_offset
+            shard.written_offset = shard.log.end_offset
             shard.phase = Phase.ACTIVE
             shard.state.on_loaded()
-            answers = shard.context.take_outbox()
+            answers = self._collect(shard)
         _give(answers)
         if count:
             _log.info("%s-%d is loaded: %d records", self._topic, index, count)
@@ -188,14 +188,15 @@ class Runtime(Generic[S]):
         """What the shard knows, as soon as all of it is committed."""
         return self.ask(index, lambda state: (NOTHING, look(state)))
 
-    def append_marker(self, index: int, marker: TransactionMarker) -> None:
+    def append_marker(self, index: int, marker: TransactionMarker) -> int:
         """End a transaction that wrote to this partition: write the marker and replay it, with nothing in
-        between. KafkaError when the shard is not here or the marker is refused."""
+        between; gives where the log ends behind it. KafkaError when the shard is not here or refuses."""
         shard = self._active(index)
         with shard.lock:
             self._check(shard, index)
             shard.written_offset = shard.log.append_marker(marker) + 1
             shard.state.replay_marker(Marker(marker.producer_id, marker.commit))
+            return shard.written_offset
 
     def active_shards(self) -> list[int]:
         return [index for index, shard in self._shards.items() if shard.phase is Phase.ACTIVE]

@@ -44,6 +44,11 @@ class ShardLog(Protocol):
         ...
 
     @property
+    def end_offset(self) -> int:
+        """Where the log ends: what `read_all` gave ends here, as long as nobody has appended."""
+        ...
+
+    @property
     def is_empty(self) -> bool:
         """Whether there is nothing to load."""
         ...

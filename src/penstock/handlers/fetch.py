@@ -1,7 +1,8 @@
 """Fetch, v4-v17. Records are sent from the file; a request for more than there is waits, without polling, for
 the next append. What a client fetches is remembered in `fetch_sessions`.
 
-On purpose unlike Kafka: reads are never served by followers.
+Followers of a partition fetch through the same door: what they ask for says what they have (`Partition.
+fetch_for_replica`). Consumers of v11 and later may read from followers, and are sent to one in their rack.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from typing import Final
 from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.broker import Broker
 from penstock.handlers.fetch_sessions import NO_SESSION, Fetching
-from penstock.handlers.reply import Part, Reply, Wait
+from penstock.handlers.nearest_replica import nearest_replica
+from penstock.handlers.reply import Part, Reply, Wait, Watched
 from penstock.handlers.request import Request
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.fetch import (
@@ -29,11 +31,13 @@ from penstock.protocol.fetch import (
     read_request,
 )
 from penstock.protocol.primitives import ZERO_UUID
-from penstock.replication.partition import Partition
+from penstock.replication.following import Position
+from penstock.replication.partition import Fetched, Partition
 from penstock.storage.aborted import Aborted
 from penstock.storage.errors import StorageError
 
 VERSIONS: Final = (4, 17)
+ANY_REPLICA_FROM: Final = 11
 LAST_WITHOUT_STORAGE_ERROR: Final = 5
 MAX_WAIT_MS: Final = (
     300_000  # an empty answer after five minutes is as good as one after a year, and frees the thread
@@ -99,11 +103,15 @@ class _Reading:
         self._is_refused = fetch.replica_id >= 0 and not request.may(
             broker, Operation.CLUSTER_ACTION, ResourceType.CLUSTER
         )
+        self._replica = fetch.replica_id
+        self._replica_epoch = fetch.replica_epoch
+        self._any_replica = request.version >= ANY_REPLICA_FROM
+        self._rack = fetch.rack_id
         self._committed = fetch.isolation == READ_COMMITTED and fetch.replica_id < 0
         self.min_bytes = min(fetch.min_bytes, self._budget)
         self.size = 0
         self.failed = False
-        self.watched: list[Partition] = []
+        self.watched: list[Watched] = []
 
     def topic(self, topic: FetchTopic) -> TopicAnswer:
         name, error = topic.name, ErrorCode.NONE
@@ -130,15 +138,10 @@ class _Reading:
             partition = self._broker.partitions.get(topic, wanted.partition)
             if topic_id not in (ZERO_UUID, partition.topic_id):
                 raise KafkaError(ErrorCode.INCONSISTENT_TOPIC_ID, "The topic was deleted and made again.")
-            # The first batch of the answer comes whole even if it is larger than every limit, or a consumer
-            # would stand still.
-            fetched = partition.fetch(
-                wanted.fetch_offset,
-                limit,
-                at_least_one=self.size == 0,
-                epoch=wanted.current_leader_epoch,
-                committed=self._committed,
-            )
+            preferred = self._preferred(partition, wanted) if self._rack else None
+            if preferred is not None:
+                return preferred
+            fetched = self._fetch(partition, wanted, limit)
         except KafkaError as error:
             self.failed = True
             return PartitionAnswer(wanted.partition, self._told(error.code))
@@ -146,7 +149,8 @@ class _Reading:
             _log.error("reading %s-%d failed: %s", topic, wanted.partition, error)
             self.failed = True
             return PartitionAnswer(wanted.partition, self._told(ErrorCode.KAFKA_STORAGE_ERROR))
-        self.watched.append(partition)
+        self.watched.append(partition if self._replica < 0 else partition.written)
+        self.failed |= fetched.diverging is not None
         self.size += fetched.records.size if fetched.records is not None else 0
         return PartitionAnswer(
             wanted.partition,
@@ -156,6 +160,46 @@ class _Reading:
             fetched.log_start_offset,
             fetched.records,
             None if fetched.aborted is None else tuple(map(_told_aborted, fetched.aborted)),
+            diverging=fetched.diverging,
+        )
+
+    def _fetch(self, partition: Partition, wanted: FetchPartition, limit: int) -> Fetched:
+        # The first batch of the answer comes whole even if it is larger than every limit, or a reader would
+        # stand still.
+        at_least_one = self.size == 0
+        if self._replica >= 0:
+            position = Position(
+                wanted.current_leader_epoch,
+                wanted.fetch_offset,
+                wanted.last_fetched_epoch,
+                wanted.log_start_offset,
+            )
+            return partition.fetch_for_replica(
+                self._replica, self._replica_epoch, position, limit, at_least_one=at_least_one
+            )
+        return partition.fetch(
+            wanted.fetch_offset,
+            limit,
+            at_least_one=at_least_one,
+            epoch=wanted.current_leader_epoch,
+            committed=self._committed,
+            last_epoch=wanted.last_fetched_epoch,
+            any_replica=self._any_replica,
+        )
+
+    def _preferred(self, partition: Partition, wanted: FetchPartition) -> PartitionAnswer | None:
+        """The answer to a consumer that should rather read from a follower near it."""
+        node = nearest_replica(self._broker, partition, self._rack, wanted.fetch_offset)
+        if node is None:
+            return None
+        self.failed = True  # it is told at once
+        return PartitionAnswer(
+            wanted.partition,
+            ErrorCode.NONE,
+            partition.high_watermark,
+            partition.last_stable_offset,
+            partition.log.log_start_offset,
+            preferred_replica=node,
         )
 
     def _told(self, code: ErrorCode) -> ErrorCode:

@@ -12,11 +12,12 @@ from penstock.protocol import list_offsets
 from penstock.protocol.apis import NEVER
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.fetch import READ_COMMITTED
-from penstock.protocol.list_offsets import OffsetAnswer, OffsetQuery, TopicOffsets
+from penstock.protocol.list_offsets import ListOffsetsRequest, OffsetAnswer, OffsetQuery, TopicOffsets
 from penstock.replication.partition import Partition
 from penstock.storage.errors import StorageError
 
 VERSIONS: Final = (1, 10)
+OFFSET_NOT_AVAILABLE_FROM: Final = 5
 SPECIAL_FROM: Final = {
     list_offsets.LATEST: 0,
     list_offsets.EARLIEST: 0,
@@ -33,7 +34,7 @@ def handle(request: Request, broker: Broker) -> Reply:
     for topic in wanted.topics:
         allowed = request.may(broker, Operation.DESCRIBE, ResourceType.TOPIC, topic.name)
         answers = [
-            _answer(broker, topic.name, query, request.version, wanted.isolation)
+            _answer(broker, topic.name, query, request.version, wanted)
             if allowed
             else OffsetAnswer(query.partition, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
             for query in topic.partitions
@@ -42,19 +43,34 @@ def handle(request: Request, broker: Broker) -> Reply:
     return Reply([list_offsets.encode_response(request.version, topics)])
 
 
-def _answer(broker: Broker, topic: str, query: OffsetQuery, version: int, isolation: int) -> OffsetAnswer:
+def _answer(
+    broker: Broker, topic: str, query: OffsetQuery, version: int, wanted: ListOffsetsRequest
+) -> OffsetAnswer:
     try:
         partition = broker.partitions.get(topic, query.partition)
         with partition.lock:
+            partition.check_leads()
             partition.check_epoch(query.current_leader_epoch)
-            end = partition.last_stable_offset if isolation == READ_COMMITTED else partition.high_watermark
+            end = _end(partition, wanted, query.timestamp)
             timestamp, offset = _find(partition, query.timestamp, version, end)
             epoch = _epoch(partition, query.timestamp, offset)
     except KafkaError as error:
-        return OffsetAnswer(query.partition, error.code)
+        code = error.code
+        if code is ErrorCode.OFFSET_NOT_AVAILABLE and version < OFFSET_NOT_AVAILABLE_FROM:
+            code = ErrorCode.LEADER_NOT_AVAILABLE
+        return OffsetAnswer(query.partition, code)
     except (OSError, StorageError):
         return OffsetAnswer(query.partition, ErrorCode.KAFKA_STORAGE_ERROR)
     return OffsetAnswer(query.partition, ErrorCode.NONE, timestamp, offset, epoch)
+
+
+def _end(partition: Partition, wanted: ListOffsetsRequest, timestamp: int) -> int:
+    """Where the log ends for who asks: a follower sees all of it, others what is committed."""
+    if wanted.replica_id >= 0:
+        return partition.log.log_end_offset
+    if timestamp not in (list_offsets.EARLIEST, list_offsets.EARLIEST_LOCAL):
+        partition.check_end_known()
+    return partition.last_stable_offset if wanted.isolation == READ_COMMITTED else partition.high_watermark
 
 
 def _epoch(partition: Partition, timestamp: int, offset: int) -> int:

@@ -1,7 +1,8 @@
 """Produce, v3-v13. Batches go to the log as they came; only their base offset and leader epoch are filled in.
 
 v0-v2 are announced, because old librdkafka derives from them that compression works, and refused when used.
-Batches of transactions wait until their coordinator has been asked (`handlers.produce_admission`).
+Batches of transactions wait until their coordinator has been asked (`handlers.produce_admission`), acks=all
+until all replicas in sync have the batches (`handlers.produce_acks`).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Final
 from penstock.controller.topics import INTERNAL_TOPICS
 from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.broker import Broker
+from penstock.handlers.produce_acks import Unacknowledged
 from penstock.handlers.produce_admission import Admission, Batch, admit
 from penstock.handlers.promised import COMMIT_SECONDS
 from penstock.handlers.reply import HangUp, NoReply, Outcome, Reply, Wait
@@ -60,7 +62,13 @@ def handle(request: Request, broker: Broker) -> Outcome:
             if produce.acks == 0:
                 raise HangUp("acks=0 cannot wait for the coordinator of the transaction")
             return Wait([admission.promise], deadline, resume)
-        return _answer(request, broker, produce, [topic.append(admission) for topic in writable])
+        waiting = Unacknowledged(produce)
+        results = [topic.append(admission, waiting) for topic in writable]
+        if not waiting:
+            return _answer(request, broker, produce, results)
+        return waiting.wait(
+            broker.clock, results, lambda settled: _answer_all(request, broker, produce, settled)
+        )
 
     def resume(expired: bool) -> Reply | Wait:
         outcome = attempt(expired)
@@ -78,6 +86,14 @@ def _answer(request: Request, broker: Broker, produce: ProduceRequest, results: 
         _hang_up_on_failure(results)
         return NoReply(throttle_ms)
     return Reply([encode_response(request.version, results, throttle_ms)], throttle_ms)
+
+
+def _answer_all(
+    request: Request, broker: Broker, produce: ProduceRequest, results: list[TopicResult]
+) -> Reply:
+    answer = _answer(request, broker, produce, results)
+    assert isinstance(answer, Reply), "who waits for all replicas listens"
+    return answer
 
 
 def _hang_up_on_failure(results: list[TopicResult]) -> None:
@@ -116,20 +132,26 @@ class _Writable:
             if partition is not None and data.records:
                 yield Batch((self._name, data.partition), partition, data.records)
 
-    def append(self, admission: Admission) -> TopicResult:
+    def append(self, admission: Admission, waiting: Unacknowledged) -> TopicResult:
         if self._refusal is not None:
             return _refused(self._topic, self._refusal)
-        results = [_append(self._broker, self._name, data, admission) for data in self._topic.partitions]
+        results = [
+            _append(self._broker, self._name, data, admission, waiting) for data in self._topic.partitions
+        ]
         return TopicResult(self._topic.name, self._topic.topic_id, results)
 
 
-def _append(broker: Broker, topic: str, data: PartitionData, admission: Admission) -> PartitionResult:
+def _append(
+    broker: Broker, topic: str, data: PartitionData, admission: Admission, waiting: Unacknowledged
+) -> PartitionResult:
     try:
         partition = broker.partitions.get(topic, data.partition)
         if not data.records:
             raise KafkaError(ErrorCode.INVALID_RECORD, "The request holds no record batch for the partition.")
         guard = admission.guard((topic, data.partition))
-        appended = partition.append(data.records, guard=guard)
+        appended = partition.append(data.records, guard=guard, to_all=waiting.to_all)
+        if waiting.to_all and partition.high_watermark <= appended.last_offset:
+            waiting.add(partition, appended.last_offset + 1)
     except InvalidRecords as error:
         return PartitionResult(
             data.partition, error.code, message=error.message, record_errors=error.record_errors

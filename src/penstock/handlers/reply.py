@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from penstock.replication.partition import Waiter
+from penstock.replication.waiters import Waiter
 from penstock.storage.slice import FileSlice
 
 Part = bytes | FileSlice

@@ -24,6 +24,7 @@ _HEAD: Final = struct.Struct(">iiib")  # max wait, min bytes, max bytes, isolati
 _HEAD_FROM_V7: Final = struct.Struct(">iiibii")  # and the session's id and epoch
 _PARTITION_FROM_V12: Final = struct.Struct(">iiqiqi")
 _ANSWER: Final = struct.Struct(">ihqq")  # partition, error, high watermark, last stable offset
+_EPOCH_END: Final = struct.Struct(">iq")
 _ANSWER_FROM_V5: Final = struct.Struct(">ihqqq")  # and log start offset
 
 
@@ -81,6 +82,9 @@ class AbortedTransaction(NamedTuple):
     first_offset: int
 
 
+NO_REPLICA: Final = -1
+
+
 class PartitionAnswer(NamedTuple):
     """One partition's part of the response; `records` is None when there is nothing to send."""
 
@@ -91,6 +95,11 @@ class PartitionAnswer(NamedTuple):
     log_start_offset: int = UNKNOWN_OFFSET
     records: Sized | None = None
     aborted: tuple[AbortedTransaction, ...] | None = None
+    preferred_replica: int = NO_REPLICA
+    """From whom the consumer should rather read (KIP-392)."""
+    diverging: tuple[int, int] | None = None
+    """The largest epoch up to the reader's last one, and where it ended: the logs have parted there
+    (KIP-595)."""
 
 
 class TopicAnswer(NamedTuple):
@@ -178,11 +187,15 @@ def encode_response(
                 parts.append(bytes(writer.data))
                 parts.append(answer.records)
                 writer.data.clear()
-            writer.tags()
+            writer.tags(None if answer.diverging is None else _tagged(answer.diverging))
         writer.tags()
     writer.tags()
     parts.append(bytes(writer.data))
     return parts
+
+
+def _tagged(diverging: tuple[int, int]) -> dict[int, bytes]:
+    return {0: _EPOCH_END.pack(*diverging) + b"\x00"}  # the structure ends with tags of its own: none
 
 
 def _write_partition(writer: Writer, version: int, answer: PartitionAnswer) -> None:
@@ -199,6 +212,6 @@ def _write_partition(writer: Writer, version: int, answer: PartitionAnswer) -> N
             writer.int64(aborted.first_offset)
             writer.tags()
     if version >= 11:
-        writer.int32(-1)  # preferred read replica
+        writer.int32(answer.preferred_replica)
     # No records are zero bytes, never null: old clients do not expect null here.
     writer.length(0 if answer.records is None else answer.records.size)

@@ -1,18 +1,32 @@
-"""One partition on this broker: its log, its lock, its high watermark, and the requests that wait for it.
+"""One partition on this broker: its log, its lock, its role, its high watermark, and the requests that wait
+for it.
 
-The lock guards log and replica state; nothing waits or sends while it is held. Who waits registers a waiter
-here; an append wakes the waiters of this partition and of no other.
+The lock guards log and replica state; nothing waits or sends while it is held. Who waits registers a waiter:
+here for what is committed, at `written` for what is written. What a leader knows of its followers is decided
+by `replication.leading`, how a follower follows by `replication.following`; the metadata gives the role
+(`assume`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.records.control import encode_marker
+from penstock.replication.following import (
+    UNKNOWN_END,
+    EpochEnd,
+    Position,
+    has_diverged,
+    truncation_offset,
+)
+from penstock.replication.leading import Leadership, WantedIsr
 from penstock.replication.markers import TransactionMarker
+from penstock.replication.surroundings import Assigned, Surroundings
+from penstock.replication.waiters import Waiter, Waiters
 from penstock.storage.aborted import Aborted
+from penstock.storage.epochs import NO_EPOCH
 from penstock.storage.incoming import Origin
 from penstock.storage.log import Log
 from penstock.storage.outcomes import Appended
@@ -21,11 +35,7 @@ from penstock.storage.recoding import AS_PRODUCED, recode
 from penstock.storage.slice import FileSlice
 from penstock.storage.verification import Guard
 
-
-class Waiter(Protocol):
-    """A request in purgatory."""
-
-    def wake(self) -> None: ...
+ANY_EPOCH = -1
 
 
 class Fetched(NamedTuple):
@@ -37,21 +47,33 @@ class Fetched(NamedTuple):
     log_start_offset: int
     aborted: list[Aborted] | None = None
     """Aborted transactions among the records; None for those who read everything."""
+    diverging: EpochEnd | None = None
+    """What the reader read last is not in this log: where its epoch ended here."""
 
 
 class Partition:
-    """A partition that this broker leads."""
+    """A replica of a partition, leading or following."""
 
-    def __init__(self, topic: str, topic_id: bytes, index: int, log: Log, leader_epoch: int) -> None:
+    def __init__(self, topic: str, topic_id: bytes, index: int, log: Log, surroundings: Surroundings) -> None:
         self.topic = topic
         self.topic_id = topic_id
         self.index = index
         self.log = log
         self.lock = log.lock
-        self.leader_epoch = leader_epoch
+        self.leader_id = -1
+        self.leader_epoch = ANY_EPOCH
         self.deleted = False
-        self._waiters: list[Waiter] = []
-        self._commit()
+        self.written = Waiters(log.lock)
+        """Followers wait here: for anything written, committed or not."""
+        self._committed = Waiters(log.lock)
+        self.watch, self.unwatch = self._committed.watch, self._committed.unwatch
+        self._around = surroundings
+        self._leading: Leadership | None = None
+        self._led_since = ANY_EPOCH
+        """The epoch with which this broker's present leadership began; elections may confirm it."""
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.index}"
 
     @property
     def high_watermark(self) -> int:
@@ -63,11 +85,60 @@ class Partition:
         """Below, all transactions are over."""
         return self.log.last_stable_offset
 
+    @property
+    def leads(self) -> bool:
+        return self._leading is not None
+
+    @property
+    def leadership(self) -> Leadership | None:
+        """What the leader knows of its followers, for whoever holds the lock."""
+        return self._leading
+
+    # Roles
+
+    def assume(self, assigned: Assigned) -> bool:
+        """Take the role that the metadata gives; whether it is another, or of another epoch, than before."""
+        with self.lock:
+            if assigned.leader_epoch < self.leader_epoch:
+                return False
+            is_new = assigned.leader_epoch > self.leader_epoch
+            self.leader_id, self.leader_epoch = assigned.leader, assigned.leader_epoch
+            if assigned.leader == self._around.node_id:
+                woken = self._lead(assigned, is_new=is_new)
+            else:
+                self._leading = None
+                woken = self._take_waiters()
+        _wake(woken)
+        return is_new
+
+    def _lead(self, assigned: Assigned, *, is_new: bool) -> list[Waiter]:
+        now = self._around.clock.monotonic()
+        if self._leading is None:
+            self._led_since = assigned.leader_epoch
+        if self._leading is None or is_new:
+            start_offset = self.log.log_end_offset
+            self._leading = Leadership(self._around.node_id, assigned, start_offset, now)
+            self._advance(self._leading)
+            return self._take_waiters()
+        self._leading.update(assigned, now)
+        return self._committed.take() if self._advance(self._leading) else []
+
+    def _take_waiters(self) -> list[Waiter]:
+        return [*self._committed.take(), *self.written.take()]
+
+    # Leading: writing
+
     def append(
-        self, batches: memoryview, *, origin: Origin = "client", guard: Guard | None = None
+        self,
+        batches: memoryview,
+        *,
+        origin: Origin = "client",
+        guard: Guard | None = None,
+        to_all: bool = False,
+        epoch: int = ANY_EPOCH,
     ) -> Appended:
         """Write batches at the end and wake whoever waits for them. The first one of a transaction comes with
-        the guard of `begin_verification`."""
+        the guard of `begin_verification`. With `to_all`, NOT_ENOUGH_REPLICAS when too few are in sync."""
         examined = self.log.examine(batches, origin)
         if origin == "client" and self.log.settings.compression_type != AS_PRODUCED:
             batches, header = recode(batches, examined[0][1], self.log.settings)
@@ -75,10 +146,12 @@ class Partition:
         return self._append(
             lambda: self.log.append(
                 batches, leader_epoch=self.leader_epoch, origin=origin, examined=examined, guard=guard
-            )
+            ),
+            to_all=to_all,
+            epoch=epoch,
         )
 
-    def append_marker(self, marker: TransactionMarker) -> Appended:
+    def append_marker(self, marker: TransactionMarker, *, epoch: int = ANY_EPOCH) -> Appended:
         """End a producer's transaction here; KafkaError when its coordinator or its epoch has been replaced.
         Readers of committed records wait for this as for any append."""
         batch = encode_marker(
@@ -94,18 +167,61 @@ class Partition:
                 leader_epoch=self.leader_epoch,
                 coordinator_epoch=marker.coordinator_epoch,
                 transaction_version=marker.transaction_version,
-            )
+            ),
+            to_all=True,
+            epoch=epoch,
         )
 
-    def _append(self, write: Callable[[], Appended]) -> Appended:
+    def _append(self, write: Callable[[], Appended], *, to_all: bool, epoch: int) -> Appended:
         with self.lock:
-            self._check_present()
+            leading = self._check_leads()
+            self.check_epoch(epoch)
+            if to_all and not leading.has_enough(self.log.settings.min_insync_replicas):
+                raise self._not_enough(leading)
             appended = write()
-            self._commit()
-            waiters, self._waiters = self._waiters, []
-        for waiter in waiters:
-            waiter.wake()
+            advanced = self._advance(leading)
+            woken = [*self.written.take(), *(self._committed.take() if advanced else ())]
+        _wake(woken)
         return appended
+
+    def _advance(self, leading: Leadership) -> bool:
+        """Move the high watermark; whether it moved. With one replica, what is written is committed."""
+        log = self.log
+        if leading.is_alone:
+            log.high_watermark = log.log_end_offset
+            return True
+        around = self._around
+        committed = leading.committed(
+            log.log_end_offset,
+            log.settings.min_insync_replicas,
+            around.clock.monotonic(),
+            around.lag_seconds(),
+            around.may_join,
+        )
+        if committed is None or committed <= log.high_watermark:
+            return False
+        log.high_watermark = committed
+        return True
+
+    def acknowledgement(self, end_offset: int, leader_epoch: int) -> ErrorCode | None:
+        """What to answer to a write that ended at `end_offset`, made under `leader_epoch`, and that is to
+        be on all replicas in sync; None while it is not yet known."""
+        with self.lock:
+            leading = self._leading
+            if self.deleted:
+                return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            if leading is None or leader_epoch < self._led_since:
+                return ErrorCode.NOT_LEADER_OR_FOLLOWER
+            if self.high_watermark < end_offset:
+                return None
+            enough = leading.has_enough(self.log.settings.min_insync_replicas)
+            return ErrorCode.NONE if enough else ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+
+    def when_acknowledged(
+        self, end_offset: int, leader_epoch: int, tell: Callable[[ErrorCode], None]
+    ) -> None:
+        """Call `tell`, once and without a lock, with the acknowledgement as soon as it is known."""
+        _Awaited(self, end_offset, leader_epoch, tell).wake()
 
     def begin_verification(
         self, producer_id: int, producer_epoch: int, sequence: int, *, epoch_bump: bool
@@ -113,45 +229,15 @@ class Partition:
         """Before a transaction's coordinator is asked whether the transaction may write here: what to show
         with its first batch. None when it has written here before, and nobody need be asked."""
         with self.lock:
-            self._check_present()
+            self._check_leads()
             return self.log.producers.begin_verification(
                 producer_id, producer_epoch, sequence, epoch_bump=epoch_bump, now_ms=self.log.now_ms()
             )
 
-    def fetch(
-        self, offset: int, max_bytes: int, *, at_least_one: bool, epoch: int = -1, committed: bool = False
-    ) -> Fetched:
-        """Records from `offset` on that all replicas have, as a slice of a file that stays readable whatever
-        happens to the log. With `committed`, those of ended transactions only."""
-        with self.lock:
-            self._check_present()
-            self.check_epoch(epoch)
-            end = self.high_watermark
-            if offset > end:
-                raise KafkaError(
-                    ErrorCode.OFFSET_OUT_OF_RANGE, f"Offset {offset} is beyond the high watermark {end}."
-                )
-            start, stable = self.log.log_start_offset, self.log.last_stable_offset
-            if committed:
-                records, aborted = self.log.read_committed(offset, max_bytes, at_least_one=at_least_one)
-                return Fetched(records, end, stable, start, aborted)
-            records = self.log.read(offset, max_bytes, upto=end, at_least_one=at_least_one)
-            return Fetched(records, end, stable, start)
-
-    def check_epoch(self, epoch: int) -> None:
-        """A client that knows another leader epoch than ours must look again, or wait until we have heard of
-        it (KIP-320)."""
-        if epoch in (-1, self.leader_epoch):
-            return
-        code = ErrorCode.FENCED_LEADER_EPOCH if epoch < self.leader_epoch else ErrorCode.UNKNOWN_LEADER_EPOCH
-        raise KafkaError(
-            code, f"The leader epoch of {self.topic}-{self.index} is {self.leader_epoch}, not {epoch}."
-        )
-
     def delete_records(self, offset: int | None) -> int:
         """Let the log begin at `offset`, or at the high watermark; gives where it begins now."""
         with self.lock:
-            self._check_present()
+            self._check_leads()
             if "delete" not in self.log.settings.cleanup_policy:
                 raise KafkaError(
                     ErrorCode.POLICY_VIOLATION,
@@ -166,43 +252,308 @@ class Partition:
             self.log.delete_records_before(self.high_watermark if offset is None else offset)
             return self.log.log_start_offset
 
-    def epoch_end_offset(self, leader_epoch: int, current_epoch: int = -1) -> tuple[int, int]:
+    def low_watermark(self) -> int:
+        """Where the logs of all replicas that are alive begin, at the earliest."""
+        with self.lock:
+            leading = self._check_leads()
+            return leading.low_watermark(self.log.log_start_offset, self._around.may_join)
+
+    # Leading: the ISR
+
+    def fetch_for_replica(
+        self, node: int, broker_epoch: int, position: Position, max_bytes: int, *, at_least_one: bool
+    ) -> Fetched:
+        """What a follower lacks, committed or not. That it asks for `position` says that it has all
+        before, unless the logs have parted: then it is told from where."""
+        with self.lock:
+            leading = self._check_leads()
+            self.check_epoch(position.leader_epoch)
+            self._check_follower(leading, node, broker_epoch)
+            diverging = self._divergence(position.offset, position.last_epoch)
+            records, woken, wants = None, [], False
+            if diverging is None:
+                records = self.log.read(position.offset, max_bytes, at_least_one=at_least_one)
+                now = self._around.clock.monotonic()
+                end_offset = self.log.log_end_offset
+                leading.fetched(
+                    node, position.offset, position.log_start_offset, broker_epoch, end_offset, now
+                )
+                woken = self._committed.take() if self._advance(leading) else []
+                wants = leading.want_expanded(node, self.high_watermark, self._around.may_join)
+            fetched = self._fetched(records, diverging=diverging)
+        _wake(woken)
+        if wants:
+            self._around.isr_wanted(self)
+        return fetched
+
+    def _check_follower(self, leading: Leadership, node: int, broker_epoch: int) -> None:
+        follower = leading.followers.get(node)
+        if follower is None:
+            # It has heard of an assignment that this leader has not: it tries again.
+            raise KafkaError(ErrorCode.UNKNOWN_LEADER_EPOCH, f"Broker {node} is no replica of {self}.")
+        if broker_epoch < follower.broker_epoch:
+            raise KafkaError(
+                ErrorCode.NOT_LEADER_OR_FOLLOWER,
+                f"Broker {node} has begun another life since {broker_epoch}.",
+            )
+
+    def shrink_isr(self) -> None:
+        """Want those out of the ISR who have not caught up for too long. For every now and then."""
+        with self.lock:
+            leading = self._leading
+            if leading is None or leading.is_alone or self.deleted:
+                return
+            now, lag_seconds = self._around.clock.monotonic(), self._around.lag_seconds()
+            wants = leading.want_shrunk(self.log.log_end_offset, now, lag_seconds)
+        if wants:
+            self._around.isr_wanted(self)
+
+    def wanted_isr(self) -> WantedIsr | None:
+        """What the controller is to be asked for, if anything."""
+        with self.lock:
+            return None if self._leading is None or self.deleted else self._leading.wanted
+
+    def isr_changed(self, leader_epoch: int, isr: Iterable[int], partition_epoch: int) -> None:
+        """The controller's answer: so it is now."""
+        self._update_isr(leader_epoch, lambda leading: leading.adopt(frozenset(isr), partition_epoch))
+
+    def isr_refused(self, wanted: WantedIsr) -> None:
+        """The controller has not attempted it."""
+        self._update_isr(wanted.leader_epoch, lambda leading: leading.forget_wanted(wanted))
+
+    def _update_isr(self, leader_epoch: int, update: Callable[[Leadership], None]) -> None:
+        with self.lock:
+            leading = self._leading
+            if leading is None or leading.leader_epoch != leader_epoch or self.deleted:
+                return
+            update(leading)
+            self._advance(leading)
+            woken = self._committed.take()  # also who waits for a larger ISR
+        _wake(woken)
+
+    # Following
+
+    def position(self) -> Position | None:
+        """From where to ask the leader; None for a replica that does not follow."""
+        with self.lock:
+            if self.deleted or self.leads or self.leader_id < 0:
+                return None
+            log = self.log
+            return Position(self.leader_epoch, log.log_end_offset, log.epochs.latest, log.log_start_offset)
+
+    def take(
+        self, position: Position, batches: memoryview, high_watermark: int, log_start_offset: int
+    ) -> int:
+        """Append what the leader sent for `position`, as the leader wrote it; how many bytes that were. An
+        answer that comes after the role has changed is passed over."""
+        examined = self.log.examine(batches, "replica") if len(batches) else []
+        with self.lock:
+            if not self._still_at(position):
+                return 0
+            log, written = self.log, 0
+            if examined:
+                log.append(batches, leader_epoch=self.leader_epoch, origin="replica", examined=examined)
+                written = examined[-1][0] + examined[-1][1].size_bytes
+            advanced = self._commit_as_follower(high_watermark)
+            if log_start_offset > log.log_start_offset:
+                log.delete_records_before(min(log_start_offset, self.high_watermark))
+            woken = self._committed.take() if advanced else []
+        _wake(woken)
+        return written
+
+    def _commit_as_follower(self, high_watermark: int) -> bool:
+        """What the leader knows to be committed is; a new leader knows less for a moment, and nothing is
+        taken back."""
+        committed = min(high_watermark, self.log.log_end_offset)
+        if committed <= self.high_watermark:
+            return False
+        self.log.high_watermark = committed
+        return True
+
+    def truncate_to_leader(self, position: Position, leader: EpochEnd) -> None:
+        """The leader's log parted from this one: cut away what it does not have."""
+        with self.lock:
+            if self._still_at(position):
+                self.log.truncate_to(truncation_offset(self.log.epochs, self.log.log_end_offset, leader))
+
+    def move_into_range(self, position: Position, leader_start: int, leader_end: int) -> bool:
+        """The leader has nothing at `position`: its log ends before (after an unclean election), or begins
+        later. Whether anything was cut for it."""
+        with self.lock:
+            if not self._still_at(position):
+                return False
+            if leader_end < self.log.log_end_offset:
+                self.log.truncate_to(leader_end)
+            elif leader_start > self.log.log_end_offset:
+                self.log.truncate_to(leader_start, anew=True)
+                self.log.high_watermark = leader_start
+            else:
+                return False
+            return True
+
+    def _still_at(self, position: Position) -> bool:
+        return (
+            not self.deleted
+            and not self.leads
+            and position.leader_epoch == self.leader_epoch
+            and position.offset == self.log.log_end_offset
+        )
+
+    # Reading
+
+    def fetch(
+        self,
+        offset: int,
+        max_bytes: int,
+        *,
+        at_least_one: bool,
+        epoch: int = ANY_EPOCH,
+        committed: bool = False,
+        last_epoch: int = NO_EPOCH,
+        any_replica: bool = False,
+    ) -> Fetched:
+        """Records from `offset` on that all replicas have, as a slice of a file that stays readable
+        whatever happens to the log. With `committed`, those of ended transactions only. Followers answer
+        those who read from `any_replica` (KIP-392)."""
+        with self.lock:
+            if self._leading is None and not any_replica:
+                self._check_leads()
+            self._check_present()
+            self.check_epoch(epoch)
+            diverging = self._divergence(offset, last_epoch)
+            if diverging is not None:
+                return self._fetched(None, diverging=diverging)
+            end = self.log.high_watermark
+            if end < offset <= self.log.log_end_offset:
+                return self._fetched(None)  # a new leader learns late what was committed: nothing to read yet
+            if committed:
+                records, aborted = self.log.read_committed(offset, max_bytes, at_least_one=at_least_one)
+                return self._fetched(records, aborted)
+            return self._fetched(self.log.read(offset, max_bytes, upto=end, at_least_one=at_least_one))
+
+    def _fetched(
+        self,
+        records: FileSlice | None,
+        aborted: list[Aborted] | None = None,
+        diverging: EpochEnd | None = None,
+    ) -> Fetched:
+        log = self.log
+        return Fetched(
+            records, log.high_watermark, log.last_stable_offset, log.log_start_offset, aborted, diverging
+        )
+
+    def read_written(self, offset: int, max_bytes: int) -> FileSlice | None:
+        """Records from `offset` on, committed or not: a leader never takes back what it has."""
+        with self.lock:
+            self._check_leads()
+            return self.log.read(offset, max_bytes)
+
+    def _divergence(self, offset: int, last_epoch: int) -> EpochEnd | None:
+        """Where the reader's log and this one parted, if its last batch is not here (KIP-595, KIP-320)."""
+        if last_epoch == NO_EPOCH:
+            return None
+        ours = self._epoch_end(last_epoch)
+        if ours == UNKNOWN_END or offset < self.log.log_start_offset:
+            raise KafkaError(
+                ErrorCode.OFFSET_OUT_OF_RANGE,
+                f"Nothing is known of epoch {last_epoch} before offset {offset}.",
+            )
+        return ours if has_diverged(ours, offset, last_epoch) else None
+
+    def check_epoch(self, epoch: int) -> None:
+        """A client that knows another leader epoch than ours must look again, or wait until we have heard of
+        it (KIP-320)."""
+        if epoch in (ANY_EPOCH, self.leader_epoch):
+            return
+        code = ErrorCode.FENCED_LEADER_EPOCH if epoch < self.leader_epoch else ErrorCode.UNKNOWN_LEADER_EPOCH
+        raise KafkaError(
+            code, f"The leader epoch of {self.topic}-{self.index} is {self.leader_epoch}, not {epoch}."
+        )
+
+    def check_leads(self) -> None:
+        """KafkaError when this broker does not lead the partition."""
+        self._check_leads()
+
+    def check_end_known(self) -> None:
+        """A new leader knows what is committed when its followers have fetched: until then its end would
+        seem to go back (KIP-207)."""
+        if self._leading is not None and self.high_watermark < self._leading.start_offset:
+            raise KafkaError(
+                ErrorCode.OFFSET_NOT_AVAILABLE,
+                f"The new leader of {self} does not know yet what is committed.",
+            )
+
+    def epoch_end_offset(self, leader_epoch: int, current_epoch: int = ANY_EPOCH) -> EpochEnd:
         """The largest known epoch up to `leader_epoch`, and where it ended; (-1, -1) when none is known."""
         with self.lock:
-            self._check_present()
+            self._check_leads()
             self.check_epoch(current_epoch)
-            if leader_epoch == self.leader_epoch:  # also when nothing was written under it yet
-                return leader_epoch, self.log.log_end_offset
-            return self.log.epoch_end_offset(leader_epoch)
+            return self._epoch_end(leader_epoch)
+
+    def _epoch_end(self, leader_epoch: int) -> EpochEnd:
+        """As the log says; the present epoch counts as begun when nothing was written under it yet."""
+        log, latest = self.log, self.log.epochs.latest
+        if leader_epoch == self.leader_epoch:
+            return EpochEnd(leader_epoch, log.log_end_offset)
+        if self.leads and latest <= leader_epoch < self.leader_epoch:
+            return EpochEnd(leader_epoch if latest == NO_EPOCH else latest, log.log_end_offset)
+        return EpochEnd(*log.epoch_end_offset(leader_epoch))
 
     def producers(self) -> list[ActiveProducer]:
         """The idempotent producers that this partition remembers."""
         with self.lock:
-            self._check_present()
+            self._check_leads()
             return self.log.producers.active()
 
-    def watch(self, waiter: Waiter) -> None:
-        """Wake `waiter` once, at the next append or when the partition goes away."""
-        with self.lock:
-            self._waiters.append(waiter)
-
-    def unwatch(self, waiter: Waiter) -> None:
-        with self.lock:
-            if waiter in self._waiters:
-                self._waiters.remove(waiter)
+    # Ending
 
     def mark_deleted(self) -> None:
         """From now on nobody reads or writes here; those who wait are told so."""
         with self.lock:
             self.deleted = True
-            waiters, self._waiters = self._waiters, []
-        for waiter in waiters:
-            waiter.wake()
-
-    def _commit(self) -> None:
-        """Move the high watermark. With one replica, what is written is committed."""
-        self.log.high_watermark = self.log.log_end_offset
+            woken = self._take_waiters()
+        _wake(woken)
 
     def _check_present(self) -> None:
         if self.deleted:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic {self.topic} was deleted.")
+
+    def _check_leads(self) -> Leadership:
+        self._check_present()
+        if self._leading is None:
+            raise KafkaError(
+                ErrorCode.NOT_LEADER_OR_FOLLOWER,
+                f"{self} is led by broker {self.leader_id}, not by this one.",
+            )
+        return self._leading
+
+    def _not_enough(self, leading: Leadership) -> KafkaError:
+        needed = leading.effective_min_isr(self.log.settings.min_insync_replicas)
+        return KafkaError(
+            ErrorCode.NOT_ENOUGH_REPLICAS,
+            f"{len(leading.isr)} replicas of {self} are in sync, and min.insync.replicas wants {needed}.",
+        )
+
+
+class _Awaited:
+    """Somebody who is to be told of an acknowledgement."""
+
+    def __init__(
+        self, partition: Partition, end_offset: int, leader_epoch: int, tell: Callable[[ErrorCode], None]
+    ) -> None:
+        self._partition = partition
+        self._asked = (end_offset, leader_epoch)
+        self._tell = tell
+
+    def wake(self) -> None:
+        with self._partition.lock:
+            code = self._partition.acknowledgement(*self._asked)
+            if code is None:
+                self._partition.watch(self)
+        if code is not None:
+            self._tell(code)
+
+
+def _wake(waiters: Iterable[Waiter]) -> None:
+    for waiter in waiters:
+        waiter.wake()

@@ -91,7 +91,7 @@ class CoordinatorFollower:
         for index, state in enumerate(() if now is None else now.partitions):
             partition = self._partitions.find(topic, index)
             if state.leader == self._node_id and partition is not None:
-                runtime.elect(index, PartitionShardLog(partition), state.leader_epoch)
+                runtime.elect(index, PartitionShardLog(partition, state.leader_epoch), state.leader_epoch)
             else:
                 runtime.resign(index)
 

@@ -1,13 +1,15 @@
 """Brings the partitions of this broker in line with the metadata: logs are made, renewed in their settings,
-and removed."""
+and removed, and each partition is given its role."""
 
 from __future__ import annotations
 
 import logging
+from typing import Protocol
 
-from penstock.controller.image import Image, TopicState
+from penstock.controller.image import Image, PartitionState, TopicState
 from penstock.handlers.broker import Broker
 from penstock.replication.partition import Partition
+from penstock.replication.surroundings import Surroundings
 from penstock.settings import TopicSettings
 from penstock.storage.errors import NoSpace, StorageError
 from penstock.storage.logs import Logs
@@ -15,13 +17,29 @@ from penstock.storage.logs import Logs
 _log = logging.getLogger(__name__)
 
 
+class Fetchers(Protocol):
+    """Who fetches for partitions that follow."""
+
+    def follow(self, partition: Partition) -> None:
+        """The partition has a leader, and another or of another epoch than before, or none."""
+        ...
+
+    def leave(self, partition: Partition) -> None: ...
+
+    def settle(self) -> None:
+        """A step of the metadata has been followed."""
+        ...
+
+
 class MetadataFollower:
     """Called by the controller after each committed step, one at a time."""
 
-    def __init__(self, broker: Broker, logs: Logs) -> None:
+    def __init__(self, broker: Broker, logs: Logs, surroundings: Surroundings, fetchers: Fetchers) -> None:
         self._broker = broker
         self._node_id = broker.settings.node_id
         self._logs = logs
+        self._surroundings = surroundings
+        self._fetchers = fetchers
         self._partitions = broker.partitions
         self._defaults = broker.settings.topic_defaults
         self.waits_for_space = False
@@ -36,27 +54,52 @@ class MetadataFollower:
         defaults, self._defaults = self._defaults, self._broker.settings.topic_defaults
         other_defaults = defaults != self._defaults
         for name, topic in new.topics.items():
-            if old.topics.get(name) is not topic:
-                self._bring(topic, self._settings(new, name))
+            before = old.topics.get(name)
+            if before is not topic:
+                self._bring(before, topic, self._settings(new, name))
             elif other_defaults or new.topic_config(name) is not old.topic_config(name):
                 self._renew(topic, self._settings(new, name))
+        self._fetchers.settle()
 
     def _settings(self, image: Image, name: str) -> TopicSettings:
         return TopicSettings.from_overrides(image.topic_config(name), self._defaults)
 
-    def _bring(self, topic: TopicState, settings: TopicSettings) -> None:
+    def _bring(self, before: TopicState | None, topic: TopicState, settings: TopicSettings) -> None:
+        known = () if before is None or before.topic_id != topic.topic_id else before.partitions
         for index, state in enumerate(topic.partitions):
-            if self._node_id not in state.replicas or self._partitions.find(topic.name, index) is not None:
+            partition = self._partitions.find(topic.name, index)
+            if index < len(known) and known[index] is state and partition is not None:
                 continue
-            try:
-                log = self._logs.get_or_create(topic.name, index, topic.topic_id, settings)
-            except StorageError as error:
-                if not self._partitions.is_offline(topic.name, index):
-                    _log.error("%s-%d cannot be served: %s", topic.name, index, error)
-                self.waits_for_space |= isinstance(error, NoSpace)
-                self._partitions.add_unopened(topic.name, index)
+            if self._node_id not in state.replicas:
+                self._drop(topic.name, index)
                 continue
-            self._partitions.add(Partition(topic.name, topic.topic_id, index, log, state.leader_epoch))
+            if partition is None:
+                partition = self._open(topic, index, settings)
+            if partition is not None:
+                self._assume(partition, state)
+
+    def _assume(self, partition: Partition, state: PartitionState) -> None:
+        if partition.assume(state):
+            self._fetchers.follow(partition)
+
+    def _open(self, topic: TopicState, index: int, settings: TopicSettings) -> Partition | None:
+        """The partition with its log; None when the disk refuses it."""
+        try:
+            log = self._logs.get_or_create(topic.name, index, topic.topic_id, settings)
+        except StorageError as error:
+            if not self._partitions.is_offline(topic.name, index):
+                _log.error("%s-%d cannot be served: %s", topic.name, index, error)
+            self.waits_for_space |= isinstance(error, NoSpace)
+            self._partitions.add_unopened(topic.name, index)
+            return None
+        left = log.directory.left_offsets.get((topic.name, index))
+        # What the leader knows to be committed is learnt anew; until then it is what it was.
+        committed = 0 if left is None else left.high_watermark
+        with log.lock:
+            log.high_watermark = min(max(committed, log.log_start_offset), log.log_end_offset)
+        partition = Partition(topic.name, topic.topic_id, index, log, self._surroundings)
+        self._partitions.add(partition)
+        return partition
 
     def _renew(self, topic: TopicState, settings: TopicSettings) -> None:
         for index in range(len(topic.partitions)):
@@ -67,6 +110,12 @@ class MetadataFollower:
 
     def _remove(self, topic: TopicState) -> None:
         for index in range(len(topic.partitions)):
-            if self._partitions.remove(topic.name, index) is not None:
-                self._logs.delete(topic.name, index)
+            self._drop(topic.name, index)
         _log.info("topic %s is deleted", topic.name)
+
+    def _drop(self, topic: str, index: int) -> None:
+        """The partition is no longer here."""
+        partition = self._partitions.remove(topic, index)
+        if partition is not None:
+            self._fetchers.leave(partition)
+            self._logs.delete(topic, index)

@@ -64,6 +64,7 @@ class RunningBroker:
             )
         for driver in self._coordinators:
             driver.start()
+        self._node.fetchers.start()
         self._server.start()
         self._cleaners.adjust()
         self._housekeeper.start()
@@ -71,6 +72,7 @@ class RunningBroker:
     def close(self) -> None:
         """The clean shutdown: no more requests, then everything to disk."""
         self._stopped.set()
+        self._node.fetchers.close()
         self._server.close()
         for driver in self._coordinators:
             driver.close()

@@ -25,10 +25,13 @@ from penstock.protocol.metadata import Node as Endpoint
 from penstock.quotas.clients import ClientQuotas
 from penstock.quotas.rates import Window
 from penstock.replication.partitions import Partitions
+from penstock.replication.surroundings import Surroundings
 from penstock.server.coordinators import CoordinatorFollower, ImageTopics
 from penstock.server.follower import MetadataFollower
+from penstock.server.isr_changes import IsrChanges
 from penstock.server.local_markers import LocalMarkers
 from penstock.server.quota_follower import QuotaFollower
+from penstock.server.replica_fetchers import ReplicaFetchers, Replicas
 from penstock.server.settings_follower import SettingsFollower
 from penstock.settings import BrokerSettings, TopicSettings
 from penstock.storage.cleaner import LogCleaner
@@ -37,6 +40,7 @@ from penstock.storage.log import Log
 from penstock.storage.logs import Logs
 from penstock.transactions.coordinator import TRANSACTIONS_TOPIC, TransactionCoordinator
 from penstock.transactions.settings import TransactionSettings
+from penstock.wire.connection import Address
 
 
 class Node:
@@ -95,15 +99,41 @@ class Node:
             new_topic_id=self._new_topic_id,
             endpoints=endpoints,
         )
+        self.isr_changes = IsrChanges(settings.node_id, self._broker_epoch)
+        self.fetchers = ReplicaFetchers(Replicas(settings, clock, self._address_of, self._broker_epoch))
         controller.watch(SettingsFollower(self.broker, self._logs))
         controller.watch(QuotaFollower(self.broker.quotas))
         self._logs.open_logs(self._settings_of)
-        self._follower = MetadataFollower(self.broker, self._logs)
+        surroundings = self._surroundings(clock)
+        self._follower = MetadataFollower(self.broker, self._logs, surroundings, self.fetchers)
         self._coordinators = CoordinatorFollower(settings.node_id, self._partitions, groups, transactions)
         controller.watch(self._follower)
         controller.watch(self._coordinators)
         self._set_strays_aside()
         self.cleaner = LogCleaner(self._logs, clock, random, lambda: self.broker.settings)
+
+    def _broker_epoch(self) -> int:
+        """In which life this broker is: the offset of its registration."""
+        state = self.broker.controller.image.brokers.get(self.broker.settings.node_id)
+        return -1 if state is None else state.broker_epoch
+
+    def _address_of(self, node_id: int) -> Address | None:
+        """Where another broker listens for this one."""
+        state = self.broker.controller.image.brokers.get(node_id)
+        if state is None:
+            return None
+        (endpoint, *_) = state.endpoints
+        return Address(endpoint.host, endpoint.port)
+
+    def _surroundings(self, clock: Clock) -> Surroundings:
+        broker = self.broker
+        return Surroundings(
+            broker.settings.node_id,
+            clock,
+            lambda: broker.settings.replica_lag_time_max_ms / 1000,
+            lambda node, epoch: _may_join(broker.controller, node, epoch),
+            self.isr_changes.wanted,
+        )
 
     def tick(self) -> None:
         """Housekeeping: flush what was rolled, write checkpoints, drop what is past its retention, make
@@ -152,6 +182,12 @@ class Node:
 def _partition_count(controller: Controller, topic: str) -> int | None:
     state = controller.image.topics.get(topic)
     return None if state is None else len(state.partitions)
+
+
+def _may_join(controller: Controller, node: int, epoch: int) -> bool:
+    """Whether this life of a broker may be in an ISR."""
+    broker = controller.image.brokers.get(node)
+    return broker is not None and broker.is_active and epoch == broker.broker_epoch
 
 
 def _exists(controller: Controller, topic: str, index: int) -> bool:

@@ -21,28 +21,35 @@ _READ_BYTES: Final = 1 << 20
 class PartitionShardLog:
     """Adapts `replication.partition:Partition` to `coordinator.shard_log:ShardLog`."""
 
-    def __init__(self, partition: Partition) -> None:
+    def __init__(self, partition: Partition, leader_epoch: int) -> None:
         self._partition = partition
+        self._epoch = leader_epoch
         self._listener: Callable[[], None] | None = None
         self._appending: int | None = None  # the thread that appends, which must not be told of its own doing
 
     def append(self, batch: memoryview, guard: Guard | None = None) -> int:
         self._appending = get_ident()
         try:
-            return self._partition.append(batch, origin="coordinator", guard=guard).base_offset
+            return self._partition.append(
+                batch, origin="coordinator", guard=guard, to_all=True, epoch=self._epoch
+            ).base_offset
         finally:
             self._appending = None
 
     def append_marker(self, marker: TransactionMarker) -> int:
         self._appending = get_ident()
         try:
-            return self._partition.append_marker(marker).base_offset
+            return self._partition.append_marker(marker, epoch=self._epoch).base_offset
         finally:
             self._appending = None
 
     @property
     def committed_offset(self) -> int:
         return self._partition.high_watermark
+
+    @property
+    def end_offset(self) -> int:
+        return self._partition.log.log_end_offset
 
     @property
     def is_empty(self) -> bool:
@@ -54,7 +61,7 @@ class PartitionShardLog:
 
     def wake(self) -> None:
         """The partition has changed; a waiter is woken once, so it registers again."""
-        if self._partition.deleted:
+        if self._partition.deleted or self._partition.leader_epoch != self._epoch:
             return
         self._partition.watch(self)
         if self._listener is not None and self._appending != get_ident():
@@ -63,10 +70,11 @@ class PartitionShardLog:
     def read_all(self) -> Iterator[Entry | Marker]:
         offset = self._partition.log.log_start_offset
         while True:
-            fetched = self._partition.fetch(offset, _READ_BYTES, at_least_one=True)
-            if fetched.records is None:
+            # A leader never takes back what it has, committed or not: the shard counts with all of it.
+            records = self._partition.read_written(offset, _READ_BYTES)
+            if records is None:
                 return
-            data = memoryview(fetched.records.read())
+            data = memoryview(records.read())
             for position, header in iter_headers(data):
                 offset = header.next_offset
                 if header.is_control:

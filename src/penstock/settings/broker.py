@@ -226,6 +226,36 @@ class BrokerSettings:
         "transaction.partition.verification.enable", BOOLEAN, True,
         "Check that a partition belongs to the transaction that writes to it.", dynamic=True)
 
+    # Replication
+    replica_lag_time_max_ms: int = setting(
+        "replica.lag.time.max.ms", kinds.long(1), 30_000,
+        "A follower that has not caught up for so long leaves the ISR.")
+    replica_fetch_wait_max_ms: int = setting(
+        "replica.fetch.wait.max.ms", kinds.int_(1), 500,
+        "How long a leader holds a follower's fetch when there is nothing new.")
+    replica_fetch_min_bytes: int = setting(
+        "replica.fetch.min.bytes", kinds.int_(0), 1, "Bytes for which a leader holds a follower's fetch.")
+    replica_fetch_max_bytes: int = setting(
+        "replica.fetch.max.bytes", kinds.int_(0), 1_048_576,
+        "Bytes of one partition in an answer to a follower; a larger batch comes whole.")
+    replica_fetch_response_max_bytes: int = setting(
+        "replica.fetch.response.max.bytes", kinds.int_(0), 10_485_760,
+        "Bytes of a whole answer to a follower.")
+    replica_fetch_backoff_ms: int = setting(
+        "replica.fetch.backoff.ms", kinds.int_(0), 1000,
+        "Longest pause before a follower asks again for a partition that failed.")
+    replica_socket_timeout_ms: int = setting(
+        "replica.socket.timeout.ms", kinds.int_(1), 30_000,
+        "How long a follower waits for an answer of its leader.")
+    num_replica_fetchers: int = setting(
+        "num.replica.fetchers", kinds.int_(1), 1, "Threads that fetch from each other broker.")
+    replica_high_watermark_checkpoint_interval_ms: int = setting(
+        "replica.high.watermark.checkpoint.interval.ms", kinds.long(1), 5_000,
+        "Time between two writes of the high watermarks to disk.")
+    replica_selector_class: str | None = setting(
+        "replica.selector.class", STRING, None,
+        "org.apache.kafka.common.replica.RackAwareReplicaSelector lets consumers read in their own rack.")
+
     # Quotas
     quota_window_num: int = setting(
         "quota.window.num", kinds.int_(1), 11, "Samples kept for a client's quota.")

@@ -22,7 +22,6 @@ _CHANGES_NOTHING: Final = frozenset(
         "num.io.threads",
         "num.network.threads",
         "num.recovery.threads.per.data.dir",
-        "num.replica.fetchers",
         "replica.alter.log.dirs.io.max.bytes.per.second",
     }
 )

@@ -41,7 +41,7 @@ _NAMES: Final[dict[str, str]] = {
     _ONE_NODE: """
         controlled.shutdown.enable controlled.shutdown.max.retries controlled.shutdown.retry.backoff.ms
         inter.broker.listener.name control.plane.listener.name early.start.listeners
-        security.inter.broker.protocol auto.leader.rebalance.enable num.replica.fetchers request.timeout.ms
+        security.inter.broker.protocol auto.leader.rebalance.enable request.timeout.ms
         socket.connection.setup.timeout.ms socket.connection.setup.timeout.max.ms log.dir.failure.timeout.ms
         transaction.state.log.min.isr eligible.leader.replicas.enable
     """,

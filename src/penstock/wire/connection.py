@@ -11,6 +11,7 @@ import socket
 import struct
 from collections import deque
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
 from penstock.protocol import messages
@@ -88,6 +89,11 @@ class Connection:
     def close(self) -> None:
         self.closed = True
         self._socket.close()
+
+    def interrupt(self) -> None:
+        """Let whoever waits for an answer here see the end of the connection. Any thread may call it."""
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
 
     @property
     def idle(self) -> bool:

@@ -1,0 +1,131 @@
+"""What one fetcher of a follower asks its leader for, and what it does with the answers. Pure but for the
+logs: no socket and no thread; `server.replica_fetchers` has those, and the simulator drives it with its
+own network."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from threading import Lock
+from typing import Final
+
+from penstock.clock import Clock
+from penstock.protocol.errors import ErrorCode, KafkaError
+from penstock.replication.following import EpochEnd, Position
+from penstock.replication.partition import Partition
+from penstock.storage.errors import NoSpace, StorageError
+from penstock.wire.replica_fetch import Answer, Place, Wanted
+
+FIRST_PAUSE_SECONDS: Final = 0.02
+
+_log = logging.getLogger(__name__)
+
+
+class _Followed:
+    """One partition of a fetcher."""
+
+    def __init__(self, partition: Partition) -> None:
+        self.partition = partition
+        self.failures = 0
+        self.due = 0.0  # not before this time, by the monotonic clock
+        self.asked: Position | None = None
+
+
+class Fetcher:
+    """The partitions that follow one leader by one connection. Threads may add and remove; one asks and
+    takes."""
+
+    def __init__(self, clock: Clock, longest_pause_seconds: float) -> None:
+        self._clock = clock
+        self._longest_pause = longest_pause_seconds
+        self._lock = Lock()
+        self._followed: dict[Place, _Followed] = {}
+
+    def __len__(self) -> int:
+        return len(self._followed)
+
+    def add(self, partition: Partition) -> None:
+        with self._lock:
+            self._followed[partition.topic_id, partition.index] = _Followed(partition)
+
+    def remove(self, partition: Partition) -> None:
+        with self._lock:
+            self._followed.pop((partition.topic_id, partition.index), None)
+
+    def ask(self) -> dict[Place, Wanted]:
+        """All partitions whose time has come, with the ends of their logs."""
+        now = self._clock.monotonic()
+        wanted: dict[Place, Wanted] = {}
+        for place, followed in self._all().items():
+            followed.asked = followed.partition.position() if followed.due <= now else None
+            if followed.asked is not None:
+                wanted[place] = Wanted(*followed.asked)
+        return wanted
+
+    def pause_seconds(self) -> float | None:
+        """How long until a partition is due; None when there is none."""
+        dues = [
+            followed.due for followed in self._all().values() if followed.partition.position() is not None
+        ]
+        return max(0.0, min(dues) - self._clock.monotonic()) if dues else None
+
+    def _all(self) -> Mapping[Place, _Followed]:
+        with self._lock:
+            return dict(self._followed)
+
+    def take(self, answers: list[Answer]) -> list[Partition]:
+        """Append and cut as the leader says; gives the partitions that are out of its range."""
+        outside = []
+        for answer in answers:
+            followed = self._followed.get(answer.place)
+            if followed is None or followed.asked is None:
+                continue
+            try:
+                if answer.error is ErrorCode.OFFSET_OUT_OF_RANGE:
+                    outside.append(followed.partition)
+                else:
+                    self._take(followed, followed.asked, answer)
+            except KafkaError as error:
+                self._failed(followed, error.code.name, error.message)
+            except NoSpace as error:
+                self._failed(followed, "no space", str(error))
+            except (OSError, StorageError) as error:
+                _log.error("%s is not followed any more: %s", followed.partition, error)
+                self.remove(followed.partition)
+        return outside
+
+    def _take(self, followed: _Followed, position: Position, answer: Answer) -> None:
+        partition = followed.partition
+        if answer.error is not ErrorCode.NONE:
+            raise KafkaError(answer.error, "the leader's answer")
+        if answer.diverging is not None:
+            end = partition.log.log_end_offset
+            partition.truncate_to_leader(position, EpochEnd(*answer.diverging))
+            cut_to = partition.log.log_end_offset
+            _log.info("%s is cut from %d to %d: its leader has %s", partition, end, cut_to, answer.diverging)
+        else:
+            partition.take(position, answer.records, answer.high_watermark, answer.log_start_offset)
+        followed.failures = 0
+
+    def move_into_range(self, partition: Partition, leader_start: int, leader_end: int) -> None:
+        """The leader's log has these ends, and nothing where the follower's ends."""
+        followed = self._followed.get((partition.topic_id, partition.index))
+        if followed is None or followed.asked is None:
+            return
+        try:
+            if partition.move_into_range(followed.asked, leader_start, leader_end):
+                end = partition.log.log_end_offset
+                _log.info(
+                    "%s goes on at %d: its leader has %d to %d", partition, end, leader_start, leader_end
+                )
+            else:
+                self._failed(followed, "out of range", f"of {leader_start} to {leader_end}")
+        except (OSError, StorageError) as error:
+            _log.error("%s is not followed any more: %s", partition, error)
+            self.remove(partition)
+
+    def _failed(self, followed: _Followed, what: str, message: str) -> None:
+        pause = min(self._longest_pause, FIRST_PAUSE_SECONDS * 2 ** min(followed.failures, 10))
+        followed.failures += 1
+        followed.due = self._clock.monotonic() + pause
+        _log.info("%s is fetched again in %.2f s: %s %s", followed.partition, pause, what, message)

@@ -1,0 +1,53 @@
+"""What all partitions of a broker share: who it is, what it knows of the other brokers, and whom it tells
+that an ISR should change. Put together by `server.node`; a partition alone needs none of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from penstock.clock import Clock, SystemClock
+
+if TYPE_CHECKING:
+    from penstock.replication.partition import Partition
+
+LAG_SECONDS = 30.0
+
+
+class Assigned(Protocol):
+    """Who holds and who leads a partition, as the metadata says; the controller's own value is one."""
+
+    @property
+    def replicas(self) -> tuple[int, ...]: ...
+    @property
+    def isr(self) -> tuple[int, ...]: ...
+    @property
+    def leader(self) -> int: ...
+    @property
+    def leader_epoch(self) -> int: ...
+    @property
+    def partition_epoch(self) -> int: ...
+
+
+def _nobody(broker_id: int, broker_epoch: int) -> bool:
+    return False
+
+
+def _tell_nobody(partition: Partition) -> None:
+    """A partition with one replica has no ISR to change."""
+
+
+@dataclass(slots=True)
+class Surroundings:
+    """Handed to every partition of a broker."""
+
+    node_id: int
+    clock: Clock = field(default_factory=SystemClock)
+    lag_seconds: Callable[[], float] = lambda: LAG_SECONDS
+    """`replica.lag.time.max.ms`: who has not caught up for so long leaves the ISR."""
+    may_join: Callable[[int, int], bool] = _nobody
+    """Whether this life (broker epoch) of a broker may be in an ISR: it is registered and not fenced
+    (KIP-903)."""
+    isr_wanted: Callable[[Partition], None] = _tell_nobody
+    """Told, without a lock, when a leader wants another ISR: somebody asks the controller for it."""

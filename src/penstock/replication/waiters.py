@@ -1,0 +1,40 @@
+"""Who waits for a partition to change, and is woken once when it does. `Partition` has one such list for
+what is committed and one for what is written; the handlers' `Wait` registers here."""
+
+from __future__ import annotations
+
+from threading import RLock
+from typing import Protocol
+
+
+class Waiter(Protocol):
+    """A request in purgatory."""
+
+    def wake(self) -> None: ...
+
+
+class Waiters:
+    """A list under its partition's lock."""
+
+    __slots__ = ("_lock", "_waiting")
+
+    def __init__(self, lock: RLock) -> None:
+        self._lock = lock
+        self._waiting: list[Waiter] = []
+
+    def watch(self, waiter: Waiter) -> None:
+        """Wake `waiter` once, at the next change or when the partition goes away."""
+        with self._lock:
+            self._waiting.append(waiter)
+
+    def unwatch(self, waiter: Waiter) -> None:
+        with self._lock:
+            if waiter in self._waiting:
+                self._waiting.remove(waiter)
+
+    def take(self) -> list[Waiter]:
+        """All of them, to be woken when the lock is released. Called with the lock held."""
+        if not self._waiting:
+            return []
+        waiting, self._waiting = self._waiting, []
+        return waiting
