@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from penstock.server import local_markers
+from penstock.server import cluster_markers
+from penstock.server.cluster_markers import ClusterMarkers
 from penstock.server.local_markers import LocalMarkers
 from penstock.storage.producers import Producers
 from penstock.testing.history import check
@@ -53,22 +54,25 @@ def test_transactions_are_whole_or_gone_from_any_seed() -> None:
 
 def skip_a_marker(monkeypatch: pytest.MonkeyPatch) -> None:
     """One in ten is taken for written."""
-    original, number = LocalMarkers._ended, itertools.count(1)
-    monkeypatch.setattr(
-        LocalMarkers,
-        "_ended",
-        lambda self, *rest: next(number) % EVERY == 0 or original(self, *rest),
-    )
+    original, number = LocalMarkers.write, itertools.count(1)
+
+    def write(self: LocalMarkers, marker: Any, topic: str, index: int, tell: Any) -> None:
+        if next(number) % EVERY == 0:
+            tell(True)
+        else:
+            original(self, marker, topic, index, tell)
+
+    monkeypatch.setattr(LocalMarkers, "write", write)
 
 
 def write_the_wrong_marker(monkeypatch: pytest.MonkeyPatch) -> None:
     """One in ten says the contrary."""
-    original, number = local_markers.TransactionMarker, itertools.count(1)
+    original, number = cluster_markers.TransactionMarker, itertools.count(1)
 
     def marker(pid: int, epoch: int, coordinator: int, commit: bool, version: int) -> Any:
         return original(pid, epoch, coordinator, commit ^ (next(number) % EVERY == 0), version)
 
-    monkeypatch.setattr(local_markers, "TransactionMarker", marker)
+    monkeypatch.setattr(cluster_markers, "TransactionMarker", marker)
 
 
 def forget_what_was_prepared(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,15 +92,15 @@ def forget_what_was_prepared(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def hold_markers(monkeypatch: pytest.MonkeyPatch) -> None:
     """No bug: every other ending is written at the second attempt only."""
-    original, number = LocalMarkers.write, itertools.count(1)
+    original, number = ClusterMarkers.write, itertools.count(1)
 
-    def write(self: LocalMarkers, ending: Any, done: Any) -> None:
+    def write(self: ClusterMarkers, ending: Any, done: Any) -> None:
         if next(number) % 2:
             done(ending.partitions)
         else:
             original(self, ending, done)
 
-    monkeypatch.setattr(LocalMarkers, "write", write)
+    monkeypatch.setattr(ClusterMarkers, "write", write)
 
 
 def check_no_epoch(monkeypatch: pytest.MonkeyPatch) -> None:

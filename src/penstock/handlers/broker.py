@@ -3,23 +3,41 @@ simulator alike."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from penstock.clock import Clock
 from penstock.controller.controller import Controller
 from penstock.controller.producer_ids import ProducerIds
 from penstock.controller.topics import Placement
+from penstock.coordinator.promise import Promise
 from penstock.groups.coordinator import GroupCoordinator
 from penstock.handlers.authorize import Authorizer
 from penstock.handlers.fetch_sessions import FetchSessions
 from penstock.protocol.api_versions import ApiRange
+from penstock.protocol.errors import ErrorCode
 from penstock.protocol.metadata import Node
 from penstock.quotas.clients import ClientQuotas
 from penstock.replication.partitions import Partitions
 from penstock.settings import BrokerSettings
 from penstock.storage.logs import Logs
 from penstock.transactions.coordinator import TransactionCoordinator
+from penstock.transactions.transaction import TopicPartition
+
+
+class Verifier(Protocol):
+    """Asks the coordinator of a transaction, wherever it is, whether partitions belong to it."""
+
+    def add_or_verify(
+        self,
+        transactional_id: str,
+        producer_id: int,
+        producer_epoch: int,
+        partitions: Sequence[TopicPartition],
+        *,
+        verify_only: bool,
+    ) -> Promise[dict[TopicPartition, ErrorCode]]: ...
 
 
 @dataclass(slots=True)
@@ -36,6 +54,7 @@ class Broker:
     partitions: Partitions
     groups: GroupCoordinator
     transactions: TransactionCoordinator
+    verifier: Verifier
     authorizer: Authorizer
     fetch_sessions: FetchSessions
     quotas: ClientQuotas

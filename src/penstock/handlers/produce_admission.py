@@ -141,7 +141,7 @@ def _ask(
     for batch, header in zip(batches, headers, strict=True):
         admission.begin(batch, *identity, header.base_sequence)
     if admission.asked:
-        admission.promise = broker.transactions.add_or_verify(
+        admission.promise = broker.verifier.add_or_verify(
             transactional_id, *identity, admission.asked, verify_only=verify_only
         )
 

@@ -112,7 +112,7 @@ def _permit(
     producer = Producer(wanted.producer_id, wanted.producer_epoch, guard)
     if guard is None or not (adds or broker.settings.transaction_partition_verification_enable):
         return done({}), producer
-    return broker.transactions.add_or_verify(
+    return broker.verifier.add_or_verify(
         wanted.transactional_id, wanted.producer_id, wanted.producer_epoch, [place], verify_only=not adds
     ), producer
 

@@ -10,10 +10,12 @@ from __future__ import annotations
 import logging
 from typing import Any, Final
 
+from penstock.coordinator.promise import Promise
 from penstock.groups.coordinator import OFFSETS_TOPIC
 from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.broker import Broker
-from penstock.handlers.reply import Reply
+from penstock.handlers.promised import reply_when_done
+from penstock.handlers.reply import Reply, Wait
 from penstock.handlers.request import Request
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
@@ -26,20 +28,27 @@ CLASSIC: Final = 0  # the transaction version of a marker that tells none
 
 _log = logging.getLogger(__name__)
 
+Outcomes = dict[tuple[str, int], Promise[ErrorCode]]  # by topic and partition
 
-def handle(request: Request, broker: Broker) -> Reply:
+
+def handle(request: Request, broker: Broker) -> Reply | Wait:
     wanted = read_request(Api.WRITE_TXN_MARKERS, request.version, request.reader)
     allowed = request.may(broker, Operation.ALTER, ResourceType.CLUSTER) or request.may(
         broker, Operation.CLUSTER_ACTION, ResourceType.CLUSTER
     )
-    markers = [
-        {"producer_id": each.producer_id, "topics": _write(broker, each) if allowed else _refuse(each)}
-        for each in wanted.markers
-    ]
-    return Reply([encode_response(Api.WRITE_TXN_MARKERS, request.version, {"markers": markers})])
+    written = [(each, _write(broker, each) if allowed else None) for each in wanted.markers]
+
+    def encode() -> bytes:
+        markers = [
+            {"producer_id": each.producer_id, "topics": _topics(each, outcomes)} for each, outcomes in written
+        ]
+        return encode_response(Api.WRITE_TXN_MARKERS, request.version, {"markers": markers})
+
+    promises = [promise for _, outcomes in written for promise in (outcomes or {}).values()]
+    return reply_when_done(broker, promises, encode)
 
 
-def _write(broker: Broker, wanted: Any) -> list[dict[str, Any]]:
+def _write(broker: Broker, wanted: Any) -> Outcomes:
     marker = TransactionMarker(
         wanted.producer_id,
         wanted.producer_epoch,
@@ -47,19 +56,22 @@ def _write(broker: Broker, wanted: Any) -> list[dict[str, Any]]:
         wanted.transaction_result,
         getattr(wanted, "transaction_version", CLASSIC),
     )
-    return _results(wanted, lambda topic, index: _write_one(broker, topic, index, marker))
+    places = [(topic.name, index) for topic in wanted.topics for index in topic.partition_indexes]
+    return {place: _write_one(broker, *place, marker) for place in places}
 
 
-def _refuse(wanted: Any) -> list[dict[str, Any]]:
-    return _results(wanted, lambda topic, index: ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+def _topics(wanted: Any, outcomes: Outcomes | None) -> list[dict[str, Any]]:
+    def code(topic: str, index: int) -> ErrorCode:
+        if outcomes is None:
+            return ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+        promise = outcomes[topic, index]
+        return promise.result() if promise.done else ErrorCode.REQUEST_TIMED_OUT
 
-
-def _results(wanted: Any, outcome: Any) -> list[dict[str, Any]]:
     return [
         {
             "name": topic.name,
             "partitions": [
-                {"partition_index": index, "error_code": outcome(topic.name, index)}
+                {"partition_index": index, "error_code": code(topic.name, index)}
                 for index in topic.partition_indexes
             ],
         }
@@ -67,19 +79,24 @@ def _results(wanted: Any, outcome: Any) -> list[dict[str, Any]]:
     ]
 
 
-def _write_one(broker: Broker, topic: str, index: int, marker: TransactionMarker) -> ErrorCode:
+def _write_one(broker: Broker, topic: str, index: int, marker: TransactionMarker) -> Promise[ErrorCode]:
+    """Done when the marker is committed, or will not be."""
+    promise: Promise[ErrorCode] = Promise()
     try:
         partition = broker.partitions.get(topic, index)
+        epoch = partition.leader_epoch
         if topic == OFFSETS_TOPIC:
-            broker.groups.runtime.append_marker(index, marker)
+            end_offset = broker.groups.runtime.append_marker(index, marker)
         else:
-            partition.append_marker(marker)
+            end_offset = partition.append_marker(marker).last_offset + 1
     except KafkaError as error:
-        return _AS_PARTITION_ERROR.get(error.code, error.code)
+        promise.complete(_AS_PARTITION_ERROR.get(error.code, error.code))
     except (OSError, StorageError) as error:
         _log.error("the marker for %s-%d could not be written: %s", topic, index, error)
-        return ErrorCode.KAFKA_STORAGE_ERROR
-    return ErrorCode.NONE
+        promise.complete(ErrorCode.KAFKA_STORAGE_ERROR)
+    else:
+        partition.when_acknowledged(end_offset, epoch, promise.complete)
+    return promise
 
 
 _AS_PARTITION_ERROR: Final = dict.fromkeys(

@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple, Protocol
 from penstock.coordinator.promise import Promise
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
+from penstock.protocol.messages import encode_request, read_response
 from penstock.replication.leading import WantedIsr
 from penstock.replication.partition import Partition
 from penstock.replication.partitions import Partitions
@@ -45,7 +46,7 @@ _OVERTAKEN: Final = frozenset(
 class Channel(Protocol):
     """To the active controller, wherever it is."""
 
-    def ask(self, api: Api, version: int, fields: dict[str, Any]) -> Promise[Any]: ...
+    def ask(self, api: Api, version: int, body: bytes) -> Promise[bytes]: ...
 
 
 class _Asked(NamedTuple):
@@ -195,7 +196,8 @@ class IsrThread:
 
     def _ask(self, asked: Asked) -> bool:
         """Whether something is left to be asked again."""
-        promise = self._channel.ask(Api.ALTER_PARTITION, VERSION, self._changes.request(asked))
+        body = encode_request(Api.ALTER_PARTITION, VERSION, self._changes.request(asked))
+        promise = self._channel.ask(Api.ALTER_PARTITION, VERSION, body)
         promise.watch(self)
         deadline = Deadline(ANSWER_SECONDS)
         while not promise.done and not deadline.passed and not self._stopped.is_set():
@@ -204,7 +206,8 @@ class IsrThread:
         try:
             if not promise.done:
                 raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, "the controller did not answer")
-            return self._changes.answered(asked, promise.result())
+            answer = read_response(Api.ALTER_PARTITION, VERSION, promise.result())
+            return self._changes.answered(asked, answer)
         except KafkaError as error:
             _log.info("ISRs cannot be changed now, it is tried again: %s", error)
             return self._changes.failed(asked.values())

@@ -73,6 +73,7 @@ class RunningBroker:
         """The clean shutdown: no more requests, then everything to disk."""
         self._stopped.set()
         self._node.fetchers.close()
+        self._node.peers.close()
         self._server.close()
         for driver in self._coordinators:
             driver.close()

@@ -26,13 +26,16 @@ from penstock.quotas.clients import ClientQuotas
 from penstock.quotas.rates import Window
 from penstock.replication.partitions import Partitions
 from penstock.replication.surroundings import Surroundings
+from penstock.server.cluster_markers import ClusterMarkers
 from penstock.server.coordinators import CoordinatorFollower, ImageTopics
 from penstock.server.follower import MetadataFollower
 from penstock.server.isr_changes import IsrChanges
 from penstock.server.local_markers import LocalMarkers
+from penstock.server.peers import Peers
 from penstock.server.quota_follower import QuotaFollower
 from penstock.server.replica_fetchers import ReplicaFetchers, Replicas
 from penstock.server.settings_follower import SettingsFollower
+from penstock.server.transactions_anywhere import TransactionsAnywhere
 from penstock.settings import BrokerSettings, TopicSettings
 from penstock.storage.cleaner import LogCleaner
 from penstock.storage.disk import Disk
@@ -71,6 +74,11 @@ class Node:
         controller = Controller(Quorum(self._metadata_log(), disk, clock, random, settings.node_id))
         topics = ImageTopics(controller, settings.broker_rack)
         groups = GroupCoordinator(GroupSettings.of(settings), clock, topics, self._new_member_suffix)
+        self.peers = Peers(self._address_of, settings.node_id)
+
+        def leader_of(topic: str, index: int) -> int | None:
+            return _leader(controller, topic, index)
+
         producer_ids = ProducerIds(
             lambda: controller.submit(lambda image: decide_producer_ids(image, settings.node_id, -1))
         )
@@ -79,7 +87,12 @@ class Node:
             clock,
             lambda: _partition_count(controller, TRANSACTIONS_TOPIC),
             producer_ids.next,
-            LocalMarkers(self._partitions, groups, lambda topic, index: _exists(controller, topic, index)),
+            ClusterMarkers(
+                settings.node_id,
+                LocalMarkers(self._partitions, groups, lambda *place: _exists(controller, *place)),
+                self.peers,
+                leader_of,
+            ),
         )
         self.broker = Broker(
             settings=settings,
@@ -92,6 +105,7 @@ class Node:
             partitions=self._partitions,
             groups=groups,
             transactions=transactions,
+            verifier=TransactionsAnywhere(settings.node_id, transactions, self.peers, leader_of),
             authorizer=AllowAll(),
             quotas=_quotas(settings, clock),
             fetch_sessions=FetchSessions(settings.max_incremental_fetch_session_cache_slots, random),
@@ -182,6 +196,13 @@ class Node:
 def _partition_count(controller: Controller, topic: str) -> int | None:
     state = controller.image.topics.get(topic)
     return None if state is None else len(state.partitions)
+
+
+def _leader(controller: Controller, topic: str, index: int) -> int | None:
+    state = controller.image.topics.get(topic)
+    if state is None or not 0 <= index < len(state.partitions) or state.partitions[index].leader < 0:
+        return None
+    return state.partitions[index].leader
 
 
 def _may_join(controller: Controller, node: int, epoch: int) -> bool:
