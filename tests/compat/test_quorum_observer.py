@@ -13,12 +13,12 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from penstock.clock import SystemClock
 from penstock.controller.quorum_log import QuorumLog
+from penstock.handlers.quorum_messages import VERSIONS, api_of, encode_request, read_response
 from penstock.raft.control_records import LEADER_CHANGE, control_type
 from penstock.raft.messages import Request
 from penstock.raft.raft import Raft
 from penstock.records.batch import iter_headers
 from penstock.records.record import decode_batch
-from penstock.server.quorum_messages import VERSIONS, api_of, encode_request, read_response
 from penstock.settings import TopicSettings
 from penstock.storage.log import Log
 from penstock.testing.disk import SimDisk

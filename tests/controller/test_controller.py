@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from random import Random
+from typing import Any
 
 import pytest
 
-from penstock.controller import quorum
 from penstock.controller.broker_records import Endpoint, RegisterBrokerRecord
 from penstock.controller.controller import Controller
 from penstock.controller.image import BROKER_RESOURCE, Image, replay
@@ -41,9 +41,9 @@ class Home:
         settings = dataclasses.replace(TopicSettings(), segment_bytes=2000, retention_ms=-1)
         return Log.open(self.disk, PATH, settings, HandClock(), clean=False)
 
-    def start(self) -> Controller:
+    def start(self, **options: Any) -> Controller:
         self.log = self.open_log()
-        return Controller(Quorum(self.log, self.disk, HandClock(), Random(1), 1))
+        return Controller(Quorum(self.log, self.disk, HandClock(), Random(1), 1, **options))
 
 
 def topic(number: int) -> list[MetadataRecord]:
@@ -96,13 +96,10 @@ def test_a_start_begins_with_the_snapshot_and_the_log_before_it_goes() -> None:
     assert home.start().image == again.image
 
 
-def test_a_snapshot_is_written_when_enough_is_behind_the_last_one_restarts_or_not(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(quorum, "SNAPSHOT_AFTER_BYTES", 1000)
+def test_a_snapshot_is_written_when_enough_is_behind_the_last_one_restarts_or_not() -> None:
     home = Home()
     for number in range(1, 20):
-        decide(home.start(), topic(number))
+        decide(home.start(snapshot_after_bytes=1000), topic(number))
     latest, values = home.start().quorum.snapshot()
     assert latest is not None
     assert latest.offset > 30

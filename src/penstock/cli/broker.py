@@ -11,6 +11,7 @@ import click
 
 from penstock.cli.logs import log_level_option, log_to_stderr
 from penstock.cli.options import address, config_option, set_option
+from penstock.protocol.errors import KafkaError
 from penstock.settings import BrokerSettings, Listener
 from penstock.settings.listeners import format_address
 from penstock.storage.errors import StorageError
@@ -66,6 +67,8 @@ def broker(
         if not sentence:
             raise
         raise click.ClickException(sentence) from error
+    except KafkaError as error:
+        raise click.ClickException(f"The cluster did not take this broker in time: {error}.") from error
     except StorageError as error:
         raise click.ClickException(f"The broker cannot use its data: {error}.") from error
 

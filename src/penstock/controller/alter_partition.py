@@ -43,9 +43,7 @@ def decide_alter_partition(
     _check_leader(state, broker_id, wanted)
     _check_members(image, state, broker_id, wanted)
     isr = tuple(node for node, _ in wanted.isr)
-    record = decide_change(
-        wanted.topic_id, wanted.partition, state, rules, lambda node: _is_active(image, node), isr=isr
-    )
+    record = decide_change(wanted.topic_id, wanted.partition, state, rules, image.is_active, isr=isr)
     return [] if record is None else [record]
 
 
@@ -91,8 +89,3 @@ def _check_members(image: Image, state: PartitionState, broker_id: int, wanted: 
             raise KafkaError(
                 ErrorCode.INELIGIBLE_REPLICA, f"broker {node} with epoch {epoch} may not join the ISR"
             )
-
-
-def _is_active(image: Image, node: int) -> bool:
-    broker = image.brokers.get(node)
-    return broker is not None and broker.is_active

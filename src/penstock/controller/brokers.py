@@ -6,7 +6,7 @@ anew with it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from penstock.controller.alter_partition import check_broker
@@ -16,13 +16,11 @@ from penstock.controller.broker_records import (
     RegisterBrokerRecord,
     UnregisterBrokerRecord,
 )
-from penstock.controller.image import BrokerState, Image, PartitionState
+from penstock.controller.image import BrokerState, Image, PartitionState, replay
 from penstock.controller.metadata_records import MetadataRecord
-from penstock.controller.partition_changes import Rules, decide_change
+from penstock.controller.partition_changes import decide_change
+from penstock.controller.rules import RulesOf
 from penstock.protocol.errors import ErrorCode, KafkaError
-
-RulesOf = Callable[[str], Rules]
-"""What a topic of this name says of elections."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +68,10 @@ class Sessions:
     def touch(self, broker_id: int, now_ms: float) -> None:
         self._heard[broker_id] = now_ms
 
+    def clear(self) -> None:
+        """Everybody has their time from now on."""
+        self._heard.clear()
+
     def is_live(self, broker_id: int, now_ms: float) -> bool:
         heard = self._heard.get(broker_id)
         return heard is not None and now_ms - heard < self._timeout_ms
@@ -84,7 +86,14 @@ class Sessions:
 
 
 def decide_register(
-    image: Image, wish: Registration, cluster_id: str, next_offset: int, rules_of: RulesOf, *, is_live: bool
+    image: Image,
+    wish: Registration,
+    cluster_id: str,
+    next_offset: int,
+    rules_of: RulesOf,
+    *,
+    is_live: bool,
+    fenced: bool = True,
 ) -> tuple[list[MetadataRecord], int]:
     """The records, and the broker's epoch: the offset at which its registration will stand. `is_live` is
     whether the process that has the id now was heard of lately."""
@@ -94,18 +103,16 @@ def decide_register(
     known = image.brokers.get(wish.broker_id)
     if known is not None and known.incarnation_id == wish.incarnation_id:
         return [], known.broker_epoch  # it asks again: the answer was lost
-    if known is not None and is_live:
+    if known is not None and is_live and not known.in_controlled_shutdown:
         message = f"another broker is registered with the id {wish.broker_id}, and alive"
         raise KafkaError(ErrorCode.DUPLICATE_BROKER_REGISTRATION, message)
     register = RegisterBrokerRecord(
-        wish.broker_id, wish.incarnation_id, next_offset, wish.endpoints, wish.rack, fenced=True
+        wish.broker_id, wish.incarnation_id, next_offset, wish.endpoints, wish.rack, fenced
     )
-    records: list[MetadataRecord] = [register]
-    if known is not None:
-        clean = known.broker_epoch == wish.previous_broker_epoch
-        lost = frozenset() if clean else frozenset({wish.broker_id})
-        records += _without(image, wish.broker_id, rules_of, lost)
-    return records, next_offset
+    after = replay(image, [register])
+    clean = not fenced or known is None or known.broker_epoch == wish.previous_broker_epoch
+    lost = frozenset() if clean else frozenset({wish.broker_id})
+    return [register, *_changes(after, wish.broker_id, rules_of, lost)], next_offset
 
 
 def decide_heartbeat(image: Image, beat: Heartbeat, rules_of: RulesOf) -> tuple[list[MetadataRecord], Told]:
@@ -155,6 +162,8 @@ def _decide_shutdown(
         records += _without(image, broker.broker_id, rules_of, frozenset())
     leads = any(state.leader == broker.broker_id for _, _, state in _partitions(image, broker.broker_id))
     may_stop = broker.fenced or (broker.in_controlled_shutdown and not leads)
+    if may_stop and not broker.fenced:
+        records = decide_fence(image, broker, rules_of)
     return records, Told(fenced=broker.fenced, caught_up=caught_up, may_stop=may_stop)
 
 
@@ -169,14 +178,10 @@ def _without(
 def _changes(
     image: Image, broker_id: int, rules_of: RulesOf, lost: frozenset[int]
 ) -> Iterator[MetadataRecord]:
-    def is_active(node: int) -> bool:
-        broker = image.brokers.get(node)
-        return broker is not None and broker.is_active
-
     for topic_name, index, state in _partitions(image, broker_id):
         topic = image.topics[topic_name]
         record = decide_change(
-            topic.topic_id, index, state, rules_of(topic_name), is_active, stopped_uncleanly=lost
+            topic.topic_id, index, state, rules_of(topic_name), image.is_active, stopped_uncleanly=lost
         )
         if record is not None:
             yield record

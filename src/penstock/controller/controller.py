@@ -43,7 +43,7 @@ class Watcher(Protocol):
 
 
 class _Proposed(NamedTuple):
-    """A decision on its way: done when everything below `end_offset` is committed and followed here."""
+    """A decision on its way: done when everything below `end_offset` is committed."""
 
     end_offset: int
     promise: Promise[Any]
@@ -104,7 +104,7 @@ class Controller:
                 watcher.follow(Image(), self.image)
 
     def follow(self) -> None:
-        """Bring the image and its watchers to what is committed, and keep the promises that waited for it."""
+        """Bring the image and its watchers to what is committed."""
         with self._following:
             with self._lock:
                 new, offset = self._committed, self._committed_offset
@@ -113,18 +113,20 @@ class Controller:
                 for watcher in self._watchers:
                     watcher.follow(old, new)
             self._followed_offset = max(self._followed_offset, offset)
-        kept = []
-        with self._lock:
-            while self._proposed and self._proposed[0].end_offset <= self._followed_offset:
-                kept.append(self._proposed.popleft())
-        for proposed in kept:
+        if self.quorum.is_alone:
+            with self._lock:
+                self._keep_promises(self._followed_offset)
+
+    def _keep_promises(self, offset: int) -> None:
+        while self._proposed and self._proposed[0].end_offset <= offset:
+            proposed = self._proposed.popleft()
             proposed.promise.complete(proposed.result)
 
     # Deciding
 
     def submit(self, decide: Callable[[Image], Decision[Result]]) -> Promise[Result]:
-        """Take one decision. Its promise is done when it is committed and everybody here has followed: on
-        return, when this node is the only voter. It fails with what `decide` raises, and with NOT_CONTROLLER
+        """Take one decision. Its promise is done when it is committed; with one voter that is on return, and
+        everybody here has followed. It fails with what `decide` raises, and with NOT_CONTROLLER
         when this node is not the active controller or stops being it; then nobody knows whether it will be
         committed."""
         promise: Promise[Result] = Promise()
@@ -148,8 +150,8 @@ class Controller:
         self._proposed.append(_Proposed(self.quorum.end_offset, promise, result))
         if records:
             self._turn()
-        else:
-            self.on_news()
+        elif not self.quorum.is_alone:
+            self._keep_promises(self._committed_offset)
 
     # The quorum
 
@@ -187,6 +189,8 @@ class Controller:
         if self.quorum.turn() is not None:
             self._load()
         self._replay_committed()
+        if not self.quorum.is_alone:
+            self._keep_promises(self._committed_offset)
         self._take_office()
         if self.quorum.wants_snapshot:
             try:

@@ -92,6 +92,11 @@ class Image:
         """A topic by name, or by id when the name is empty."""
         return self.topics.get(name or self.names.get(topic_id, ""))
 
+    def is_active(self, broker_id: int) -> bool:
+        """Whether this broker may lead and join an ISR."""
+        broker = self.brokers.get(broker_id)
+        return broker is not None and broker.is_active
+
     def config(self, resource_type: int, name: str) -> Mapping[str, str]:
         """What differs from the defaults."""
         return self.configs.get((resource_type, name), _NOTHING)

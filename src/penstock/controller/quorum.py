@@ -45,6 +45,7 @@ class Quorum:
         node_id: int,
         voters: frozenset[int] = frozenset(),
         timeouts: Timeouts | None = None,
+        snapshot_after_bytes: int = SNAPSHOT_AFTER_BYTES,
     ) -> None:
         """Without `voters` this node is the only one."""
         self._disk = disk
@@ -58,6 +59,7 @@ class Quorum:
         self.raft = Raft(
             node_id, self._voters, self._log, clock, random, election=election, timeouts=timeouts
         )
+        self._snapshot_after_bytes = snapshot_after_bytes
         self._bytes_since_snapshot = 0  # as they are replayed, at start and later
         self._asked: dict[int, Promise[Response]] = {}  # answers that others wait for, by our own number
         self._last_asked = 0
@@ -140,7 +142,7 @@ class Quorum:
 
     @property
     def wants_snapshot(self) -> bool:
-        return self._bytes_since_snapshot >= SNAPSHOT_AFTER_BYTES
+        return self._bytes_since_snapshot >= self._snapshot_after_bytes
 
     def write_snapshot(self, values: Values, offset: int) -> None:
         """Keep what everything below the committed `offset` comes to, so that a start need not replay it."""

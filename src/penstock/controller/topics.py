@@ -16,6 +16,7 @@ from penstock.controller.metadata_records import (
     RemoveTopicRecord,
     TopicRecord,
 )
+from penstock.controller.placement import place_replicas
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.settings import SettingError, TopicSettings
 
@@ -40,10 +41,9 @@ class NewTopic:
 
 
 @dataclass(frozen=True, slots=True)
-class Placement:
-    """What decisions need to know about the cluster: the brokers that may hold replicas, and the defaults."""
+class Defaults:
+    """What topics get that leave something open."""
 
-    brokers: tuple[int, ...]
     default_partitions: int
     default_replication_factor: int
     topic_defaults: TopicSettings
@@ -64,9 +64,7 @@ def check_name(name: str) -> None:
     raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {problem}")
 
 
-def decide_create(
-    image: Image, wish: NewTopic, placement: Placement, topic_id: bytes
-) -> list[MetadataRecord]:
+def decide_create(image: Image, wish: NewTopic, defaults: Defaults, topic_id: bytes) -> list[MetadataRecord]:
     """The records that make the topic, or the reason why not."""
     check_name(wish.name)
     if wish.name in image.topics:
@@ -79,13 +77,13 @@ def decide_create(
         )
     configs = {name: value for name, value in wish.configs.items() if value is not None}
     try:
-        TopicSettings.from_overrides(configs, placement.topic_defaults)
+        TopicSettings.from_overrides(configs, defaults.topic_defaults)
     except SettingError as error:
         raise KafkaError(ErrorCode.INVALID_CONFIG, str(error)) from None
-    replicas = _place(wish, placement)
+    replicas = _place(image, wish, defaults)
     records: list[MetadataRecord] = [TopicRecord(wish.name, topic_id)]
     records += [ConfigRecord(TOPIC_RESOURCE, wish.name, name, value) for name, value in configs.items()]
-    records += [_partition(topic_id, index, holders) for index, holders in enumerate(replicas)]
+    records += [_partition(image, topic_id, index, holders) for index, holders in enumerate(replicas)]
     return records
 
 
@@ -94,7 +92,7 @@ def decide_delete(topic: TopicState) -> list[MetadataRecord]:
 
 
 def decide_add_partitions(
-    topic: TopicState, count: int, assignments: Sequence[Sequence[int]] | None, placement: Placement
+    image: Image, topic: TopicState, count: int, assignments: Sequence[Sequence[int]] | None
 ) -> list[MetadataRecord]:
     """Partitions from the present number up to `count`."""
     have = len(topic.partitions)
@@ -109,7 +107,8 @@ def decide_add_partitions(
     _check_partition_count(new)
     if assignments is None:
         factor = len(topic.partitions[0].replicas)
-        holders: Sequence[Sequence[int]] = _round_robin(new, factor, placement.brokers, start=have)
+        brokers = image.brokers.values()
+        holders: Sequence[Sequence[int]] = place_replicas(new, factor, brokers, start=_turn(image) + have)
     elif len(assignments) != new:
         raise KafkaError(
             ErrorCode.INVALID_REPLICA_ASSIGNMENT,
@@ -118,8 +117,10 @@ def decide_add_partitions(
         )
     else:
         factor = len(topic.partitions[0].replicas)
-        holders = [_checked(assignment, placement.brokers, factor) for assignment in assignments]
-    return [_partition(topic.topic_id, have + index, replicas) for index, replicas in enumerate(holders)]
+        holders = [_checked(assignment, image, factor) for assignment in assignments]
+    return [
+        _partition(image, topic.topic_id, have + index, replicas) for index, replicas in enumerate(holders)
+    ]
 
 
 def _check_collision(image: Image, name: str) -> None:
@@ -134,12 +135,12 @@ def _check_collision(image: Image, name: str) -> None:
             )
 
 
-def _place(wish: NewTopic, placement: Placement) -> Sequence[Sequence[int]]:
+def _place(image: Image, wish: NewTopic, defaults: Defaults) -> Sequence[Sequence[int]]:
     if wish.assignments:
-        return _given_places(wish, placement.brokers)
-    partitions = placement.default_partitions if wish.partitions == USE_DEFAULT else wish.partitions
+        return _given_places(wish, image)
+    partitions = defaults.default_partitions if wish.partitions == USE_DEFAULT else wish.partitions
     factor = (
-        placement.default_replication_factor
+        defaults.default_replication_factor
         if wish.replication_factor == USE_DEFAULT
         else wish.replication_factor
     )
@@ -148,10 +149,15 @@ def _place(wish: NewTopic, placement: Placement) -> Sequence[Sequence[int]]:
             ErrorCode.INVALID_PARTITIONS, "Number of partitions was set to an invalid non-positive value."
         )
     _check_partition_count(partitions)
-    return _round_robin(partitions, factor, placement.brokers, start=0)
+    return place_replicas(partitions, factor, image.brokers.values(), start=_turn(image))
 
 
-def _given_places(wish: NewTopic, brokers: tuple[int, ...]) -> Sequence[Sequence[int]]:
+def _turn(image: Image) -> int:
+    """Each topic's leaders begin with another broker: many small topics are spread, too."""
+    return len(image.topics)
+
+
+def _given_places(wish: NewTopic, image: Image) -> Sequence[Sequence[int]]:
     for name, value in (("replication factor", wish.replication_factor), ("numPartitions", wish.partitions)):
         if value != USE_DEFAULT:
             raise KafkaError(
@@ -165,7 +171,7 @@ def _given_places(wish: NewTopic, brokers: tuple[int, ...]) -> Sequence[Sequence
             "partitions should be a consecutive 0-based integer sequence",
         )
     factor = len(wish.assignments[0])
-    return [_checked(wish.assignments[index], brokers, factor) for index in range(len(wish.assignments))]
+    return [_checked(wish.assignments[index], image, factor) for index in range(len(wish.assignments))]
 
 
 def _check_partition_count(count: int) -> None:
@@ -173,8 +179,8 @@ def _check_partition_count(count: int) -> None:
         raise KafkaError(ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request.")
 
 
-def _checked(replicas: Sequence[int], brokers: tuple[int, ...], factor: int) -> Sequence[int]:
-    unknown = [broker for broker in sorted(replicas) if broker not in brokers]
+def _checked(replicas: Sequence[int], image: Image, factor: int) -> Sequence[int]:
+    unknown = [broker for broker in sorted(replicas) if broker not in image.brokers]
     repeated = [broker for broker in sorted(replicas) if replicas.count(broker) > 1]
     if not replicas:
         problem = "an empty replica list."
@@ -187,6 +193,8 @@ def _checked(replicas: Sequence[int], brokers: tuple[int, ...], factor: int) -> 
             f"a partition with {len(replicas)} replica(s), but this is not consistent with previous "
             f"partitions, which have {factor} replica(s)."
         )
+    elif not any(image.is_active(broker) for broker in replicas):
+        problem = "only brokers that are fenced or in controlled shutdown."
     else:
         return replicas
     raise KafkaError(
@@ -194,24 +202,7 @@ def _checked(replicas: Sequence[int], brokers: tuple[int, ...], factor: int) -> 
     )
 
 
-def _round_robin(count: int, factor: int, brokers: tuple[int, ...], start: int) -> list[tuple[int, ...]]:
-    if factor <= 0:
-        raise KafkaError(
-            ErrorCode.INVALID_REPLICATION_FACTOR,
-            "Replication factor must be larger than 0, or -1 to use the default value.",
-        )
-    if factor > len(brokers):
-        raise KafkaError(
-            ErrorCode.INVALID_REPLICATION_FACTOR,
-            f"Unable to replicate the partition {factor} time(s): The target replication factor of {factor} "
-            f"cannot be reached because only {len(brokers)} broker(s) are registered.",
-        )
-    return [
-        tuple(brokers[(start + index + shift) % len(brokers)] for shift in range(factor))
-        for index in range(count)
-    ]
-
-
-def _partition(topic_id: bytes, index: int, replicas: Sequence[int]) -> PartitionRecord:
-    holders = tuple(replicas)
-    return PartitionRecord(index, topic_id, holders, holders, holders[0], leader_epoch=0, partition_epoch=0)
+def _partition(image: Image, topic_id: bytes, index: int, replicas: Sequence[int]) -> PartitionRecord:
+    """In sync is who is there; who is not joins when it has fetched everything."""
+    isr = tuple(broker for broker in replicas if image.is_active(broker))
+    return PartitionRecord(index, topic_id, tuple(replicas), isr, isr[0], leader_epoch=0, partition_epoch=0)

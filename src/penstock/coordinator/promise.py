@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from threading import Lock
 from typing import Generic, TypeVar
 
@@ -9,6 +10,7 @@ from penstock.protocol.errors import KafkaError
 from penstock.replication.waiters import Waiter
 
 T = TypeVar("T")
+U = TypeVar("U")
 
 
 class Promise(Generic[T]):
@@ -65,6 +67,27 @@ class Promise(Generic[T]):
             waiters, self._waiters = self._waiters, []
         for waiter in waiters:
             waiter.wake()
+
+
+class _Mapping(Generic[T, U]):
+    """Waits for one promise and keeps another."""
+
+    def __init__(self, source: Promise[T], target: Promise[U], convert: Callable[[T], U]) -> None:
+        self._source, self._target, self._convert = source, target, convert
+
+    def wake(self) -> None:
+        try:
+            self._target.complete(self._convert(self._source.result()))
+        except KafkaError as error:
+            self._target.fail(error)
+
+
+def mapped(promise: Promise[T], convert: Callable[[T], U]) -> Promise[U]:
+    """A promise of what `convert` makes of the other's value, in the thread that keeps it; a KafkaError of
+    either breaks it."""
+    target: Promise[U] = Promise()
+    promise.watch(_Mapping(promise, target, convert))
+    return target
 
 
 def done(value: T) -> Promise[T]:

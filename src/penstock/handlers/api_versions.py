@@ -7,6 +7,7 @@ from typing import Final
 
 from penstock.handlers import features
 from penstock.handlers.broker import Broker
+from penstock.handlers.cluster_nodes import controller_listeners
 from penstock.handlers.reply import Reply
 from penstock.handlers.request import Request
 from penstock.protocol import api_versions
@@ -16,11 +17,12 @@ VERSIONS: Final = (0, 4)
 
 
 def handle(request: Request, broker: Broker) -> Reply:
+    apis = broker.controller_apis if request.listener in controller_listeners(broker) else broker.apis
     if not VERSIONS[0] <= request.version <= VERSIONS[1]:
-        return Reply([api_versions.encode_response(0, broker.apis, error=ErrorCode.UNSUPPORTED_VERSION)])
+        return Reply([api_versions.encode_response(0, apis, error=ErrorCode.UNSUPPORTED_VERSION)])
     body = api_versions.encode_response(
         request.version,
-        broker.apis,
+        apis,
         supported=features.SUPPORTED,
         finalized=features.FINALIZED,
         finalized_epoch=broker.controller.last_offset,

@@ -4,13 +4,15 @@ simulator alike."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 from penstock.clock import Clock
+from penstock.controller.channel import ControllerChannel
 from penstock.controller.controller import Controller
+from penstock.controller.membership import Membership
 from penstock.controller.producer_ids import ProducerIds
-from penstock.controller.topics import Placement
+from penstock.controller.topics import Defaults
 from penstock.coordinator.promise import Promise
 from penstock.groups.coordinator import GroupCoordinator
 from penstock.handlers.authorize import Authorizer
@@ -49,6 +51,8 @@ class Broker:
     clock: Clock
     cluster_id: str
     controller: Controller
+    channel: ControllerChannel  # to whoever is the active controller
+    membership: Membership
     producer_ids: ProducerIds
     logs: Logs
     partitions: Partitions
@@ -59,13 +63,16 @@ class Broker:
     fetch_sessions: FetchSessions
     quotas: ClientQuotas
     apis: tuple[ApiRange, ...]  # what is announced and served
+    controller_apis: tuple[ApiRange, ...]  # likewise, on the listeners of controllers
     new_topic_id: Callable[[], bytes]
     endpoints: Mapping[str, Node]  # by listener name: how clients of that listener reach this broker
+    broker_epoch: int = -1  # of this life's registration; -1 before it
+    coming_topics: dict[str, Promise[Any]] = field(default_factory=dict)
+    """Topics that clients asked for and the controller was asked for; it is asked once at a time."""
 
     @property
-    def placement(self) -> Placement:
-        return Placement(
-            brokers=(self.settings.node_id,),
+    def topic_defaults(self) -> Defaults:
+        return Defaults(
             default_partitions=self.settings.num_partitions,
             default_replication_factor=self.settings.default_replication_factor,
             topic_defaults=self.settings.topic_defaults,

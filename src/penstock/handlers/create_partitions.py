@@ -54,7 +54,7 @@ def _add(
         if state is None:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         places = None if topic.assignments is None else [item.broker_ids for item in topic.assignments]
-        records = decide_add_partitions(state, topic.count, places, broker.placement)
+        records = decide_add_partitions(image, state, topic.count, places)
         mutations.take(len(records))
         return ([] if validate_only else records), None
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 from typing import Any, Final
 
 from penstock.controller.image import Image, PartitionState, TopicState
-from penstock.controller.metadata_records import NO_LEADER
 from penstock.controller.topics import INTERNAL_TOPICS, check_name
 from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.broker import Broker
+from penstock.handlers.cluster_nodes import ClusterView, Seen
 from penstock.handlers.reply import Reply
 from penstock.handlers.request import Request
 from penstock.protocol.apis import Api
@@ -38,6 +38,7 @@ class _Page:
         self._request = request
         self._broker = broker
         self._image: Image = broker.controller.image
+        self._view = ClusterView(broker, request.listener)
         self._cursor = wanted.cursor
         self._everything = not wanted.topics
         limit = min(broker.settings.max_request_partition_size_limit, wanted.response_partition_limit)
@@ -83,7 +84,7 @@ class _Page:
         shown = state.partitions[start : start + self._remaining]
         self._remaining -= len(shown)
         partitions = [
-            _partition(index, partition, offline=self._broker.partitions.is_offline(name, index))
+            _partition(index, partition, self._view.partition(name, index, partition))
             for index, partition in enumerate(shown, start)
         ]
         return _topic(name, state, partitions, operations=operations)
@@ -128,15 +129,15 @@ def _topic(
     return described if operations is None else {**described, "topic_authorized_operations": operations}
 
 
-def _partition(index: int, state: PartitionState, *, offline: bool) -> dict[str, Any]:
+def _partition(index: int, state: PartitionState, seen: Seen) -> dict[str, Any]:
     return {
-        "error_code": ErrorCode.LEADER_NOT_AVAILABLE if offline else ErrorCode.NONE,
+        "error_code": seen.error,
         "partition_index": index,
-        "leader_id": NO_LEADER if offline else state.leader,
+        "leader_id": seen.leader,
         "leader_epoch": state.leader_epoch,
         "replica_nodes": state.replicas,
         "isr_nodes": state.isr,
-        "eligible_leader_replicas": (),
-        "last_known_elr": (),
-        "offline_replicas": state.replicas if offline else (),
+        "eligible_leader_replicas": state.elr,
+        "last_known_elr": state.last_known_elr,
+        "offline_replicas": seen.offline,
     }

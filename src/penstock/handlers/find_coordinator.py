@@ -1,5 +1,5 @@
-"""FindCoordinator, v0-v6: which broker answers for a group or a transactional id. With one broker that is
-this one.
+"""FindCoordinator, v0-v6: which broker answers for a group or a transactional id: the leader of its
+partition.
 
 On purpose unlike Kafka: coordinators of share groups are refused until they are served.
 """
@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from penstock.controller.image import TopicState
 from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.broker import Broker
+from penstock.handlers.cluster_nodes import reached
 from penstock.handlers.reply import Reply
 from penstock.handlers.request import Request
 from penstock.handlers.topic_creation import ensure_offsets_topic, ensure_transactions_topic
@@ -17,6 +19,7 @@ from penstock.handlers.transactional import refused_id
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, read_request
+from penstock.protocol.metadata import Node
 
 VERSIONS: Final = (0, 6)
 GROUP: Final = 0
@@ -40,20 +43,28 @@ def _find(request: Request, broker: Broker, kind: int, key: str) -> dict[str, An
                 raise KafkaError(
                     ErrorCode.GROUP_AUTHORIZATION_FAILED, f"Not authorized to see the group {key}."
                 )
-            ensure_offsets_topic(broker)
+            topic, shard = ensure_offsets_topic(broker), broker.groups.shard_of(key)
         elif kind == TRANSACTION:
             refusal = refused_id(request, broker, Operation.DESCRIBE, key)
             if refusal is not None:
                 raise refusal
-            ensure_transactions_topic(broker)
+            topic, shard = ensure_transactions_topic(broker), broker.transactions.shard_of(key)
         else:
             raise KafkaError(
                 ErrorCode.INVALID_REQUEST, f"Coordinators of type {kind} are not served by this broker yet."
             )
+        node = _leader(request, broker, topic, shard)
     except KafkaError as error:
         return _answer(key, -1, "", -1, error.code, error.message)
-    node = broker.endpoints[request.listener]
     return _answer(key, node.node_id, node.host, node.port, ErrorCode.NONE, None)
+
+
+def _leader(request: Request, broker: Broker, topic: TopicState, shard: int) -> Node:
+    leader = broker.controller.image.brokers.get(topic.partitions[shard].leader)
+    node = None if leader is None or leader.fenced else reached(leader, request.listener)
+    if node is None:
+        raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "The coordinator is not available.")
+    return node
 
 
 def _answer(

@@ -1,7 +1,8 @@
 """Metadata, v0-v13. A topic that is asked for by name and does not exist is created, if client and settings
 allow it.
 
-On purpose unlike Kafka: a topic created this way is in the same answer, not only in the next one.
+On purpose unlike Kafka: a topic that the active controller creates this way is in the same answer, not only
+in the next one.
 """
 
 from __future__ import annotations
@@ -9,15 +10,14 @@ from __future__ import annotations
 from typing import Final
 
 from penstock.controller.image import PartitionState, TopicState
-from penstock.controller.metadata_records import NO_LEADER
 from penstock.controller.topics import INTERNAL_TOPICS, NewTopic, check_name
 from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.broker import Broker
-from penstock.handlers.promised import decided
+from penstock.handlers.cluster_nodes import ClusterView, Seen, controller_node, nodes
 from penstock.handlers.reply import Reply
 from penstock.handlers.request import Request
 from penstock.handlers.throttling import Mutations
-from penstock.handlers.topic_creation import create_topic
+from penstock.handlers.topic_creation import want_topic
 from penstock.protocol import metadata
 from penstock.protocol.apis import NEVER
 from penstock.protocol.errors import ErrorCode, KafkaError
@@ -31,9 +31,9 @@ def handle(request: Request, broker: Broker) -> Reply:
     wanted = metadata.read_request(request.reader, request.version)
     body = metadata.encode_response(
         request.version,
-        brokers=[broker.endpoints[request.listener]],
+        brokers=nodes(broker, request.listener),
         cluster_id=broker.cluster_id,
-        controller_id=broker.settings.node_id,
+        controller_id=controller_node(broker),
         topics=_topics(request, wanted, broker),
         cluster_operations=request.operations(broker, ResourceType.CLUSTER)
         if wanted.include_cluster_operations
@@ -55,73 +55,58 @@ def _topics(request: Request, wanted: MetadataRequest, broker: Broker) -> list[T
 
 
 def _selected(request: Request, wanted: MetadataRequest, broker: Broker) -> list[TopicInfo]:
-    image = broker.controller.image
+    image, view = broker.controller.image, ClusterView(broker, request.listener)
     if wanted.topics is None:
         return [
-            _describe(broker, topic)
+            _describe(view, topic)
             for topic in image.topics.values()
             if request.may(broker, Operation.DESCRIBE, ResourceType.TOPIC, topic.name)
         ]
-    return [_topic(request, item, wanted.allow_auto_creation, broker) for item in wanted.topics]
+    return [_topic(request, item, wanted.allow_auto_creation, broker, view) for item in wanted.topics]
 
 
-def _topic(request: Request, wanted: TopicWanted, allow_auto_creation: bool, broker: Broker) -> TopicInfo:
+def _topic(
+    request: Request, wanted: TopicWanted, allow_auto_creation: bool, broker: Broker, view: ClusterView
+) -> TopicInfo:
     image = broker.controller.image
     if wanted.name is None:
         found = image.topic("", wanted.topic_id)
         if found is None or not request.may(broker, Operation.DESCRIBE, ResourceType.TOPIC, found.name):
             return TopicInfo(ErrorCode.UNKNOWN_TOPIC_ID, None, wanted.topic_id, False, ())
-        return _describe(broker, found)
+        return _describe(view, found)
     name = wanted.name
     if not request.may(broker, Operation.DESCRIBE, ResourceType.TOPIC, name):
         return _failed(name, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
-    if name not in image.topics:
-        error = _create(request, name, allow_auto_creation, broker)
-        if error is not ErrorCode.NONE:
-            return _failed(name, error)
-    return _described(broker, name)
+    topic = image.topics.get(name)
+    if topic is None:
+        try:
+            topic = _create(request, name, allow_auto_creation, broker)
+        except KafkaError as error:
+            return _failed(name, error.code)
+    return _failed(name, ErrorCode.LEADER_NOT_AVAILABLE) if topic is None else _describe(view, topic)
 
 
-def _create(request: Request, name: str, allowed: bool, broker: Broker) -> ErrorCode:
-    try:
-        check_name(name)
-        if not (allowed and broker.settings.auto_create_topics_enable):
-            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        if not request.may(broker, Operation.CREATE, ResourceType.TOPIC, name):
-            return ErrorCode.TOPIC_AUTHORIZATION_FAILED
-        mutations = Mutations(request, broker, strict_from=NEVER)
-        decided(create_topic(broker, NewTopic(name), mutations=mutations))
-    except KafkaError as error:
-        # Somebody else may have been faster; then the topic is there, which is all that was wanted.
-        return ErrorCode.NONE if error.code is ErrorCode.TOPIC_ALREADY_EXISTS else error.code
-    return ErrorCode.NONE
+def _create(request: Request, name: str, allowed: bool, broker: Broker) -> TopicState | None:
+    """None while the controller is asked: the client will ask again."""
+    check_name(name)
+    if not (allowed and broker.settings.auto_create_topics_enable):
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    if not request.may(broker, Operation.CREATE, ResourceType.TOPIC, name):
+        raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+    return want_topic(broker, NewTopic(name), Mutations(request, broker, strict_from=NEVER))
 
 
-def _described(broker: Broker, name: str) -> TopicInfo:
-    topic = broker.controller.image.topics.get(name)
-    return _failed(name, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION) if topic is None else _describe(broker, topic)
-
-
-def _describe(broker: Broker, topic: TopicState) -> TopicInfo:
+def _describe(view: ClusterView, topic: TopicState) -> TopicInfo:
     partitions = [
-        _offline(index, state)
-        if broker.partitions.is_offline(topic.name, index)
-        else PartitionInfo(ErrorCode.NONE, index, state.leader, state.leader_epoch, state.replicas, state.isr)
+        _partition(view.partition(topic.name, index, state), index, state)
         for index, state in enumerate(topic.partitions)
     ]
     return TopicInfo(ErrorCode.NONE, topic.name, topic.topic_id, topic.name in INTERNAL_TOPICS, partitions)
 
 
-def _offline(index: int, state: PartitionState) -> PartitionInfo:
-    """The disk of the only replica has failed: there is no leader to go to."""
+def _partition(seen: Seen, index: int, state: PartitionState) -> PartitionInfo:
     return PartitionInfo(
-        ErrorCode.LEADER_NOT_AVAILABLE,
-        index,
-        NO_LEADER,
-        state.leader_epoch,
-        state.replicas,
-        state.isr,
-        state.replicas,
+        seen.error, index, seen.leader, state.leader_epoch, state.replicas, state.isr, seen.offline
     )
 
 

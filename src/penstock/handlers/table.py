@@ -97,6 +97,19 @@ HANDLERS: Final[dict[Api, ModuleType]] = {
     Api.CONSUMER_GROUP_DESCRIBE: consumer_group_describe,
 }
 
+FORWARDED: Final = frozenset(
+    {
+        Api.CREATE_TOPICS,
+        Api.DELETE_TOPICS,
+        Api.CREATE_PARTITIONS,
+        Api.ALTER_CONFIGS,
+        Api.INCREMENTAL_ALTER_CONFIGS,
+        Api.ALTER_CLIENT_QUOTAS,
+        Api.DESCRIBE_QUORUM,
+    }
+)
+"""What the active controller decides: any broker takes it, and brings it there."""
+
 
 def served() -> tuple[ApiRange, ...]:
     """Every API with its lowest and highest version."""

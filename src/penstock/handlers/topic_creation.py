@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, Final
+
 from penstock.controller.controller import Decision
 from penstock.controller.image import Image, TopicState, replay
 from penstock.controller.metadata_records import PartitionRecord
@@ -9,27 +11,67 @@ from penstock.controller.topics import NewTopic, decide_create
 from penstock.coordinator.promise import Promise
 from penstock.groups.coordinator import OFFSETS_TOPIC
 from penstock.handlers.broker import Broker
-from penstock.handlers.promised import decided
+from penstock.handlers.forwarding import ask_in_envelope
 from penstock.handlers.throttling import Mutations
+from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
+from penstock.protocol.messages import encode_request
 from penstock.transactions.coordinator import TRANSACTIONS_TOPIC
+
+_CREATE_VERSION: Final = 7
+_MAX_COMING: Final = 1000
 
 
 def create_topic(
     broker: Broker, wish: NewTopic, *, validate_only: bool = False, mutations: Mutations | None = None
 ) -> Promise[TopicState]:
-    """The topic, committed and followed here. With `validate_only` nothing is made; it is told what would be.
+    """The topic, committed and followed here; on the active controller. With `validate_only` nothing is made;
+    it is told what would be.
 
     `mutations` is charged for the partitions of whoever asked for the topic.
     """
 
     def decide(image: Image) -> Decision[TopicState]:
-        records = decide_create(image, wish, broker.placement, broker.new_topic_id())
+        records = decide_create(image, wish, broker.topic_defaults, broker.new_topic_id())
         if mutations is not None:
             mutations.take(sum(isinstance(record, PartitionRecord) for record in records))
         return ([] if validate_only else records), replay(image, records).topics[wish.name]
 
     return broker.controller.submit(decide)
+
+
+def want_topic(broker: Broker, wish: NewTopic, mutations: Mutations | None = None) -> TopicState | None:
+    """The topic, which is created if it is not there; None while it is on its way. KafkaError when it is
+    refused."""
+    name = wish.name
+    if name not in broker.controller.image.topics:
+        coming = broker.coming_topics.get(name)
+        if coming is None and len(broker.coming_topics) < _MAX_COMING:
+            coming = broker.coming_topics[name] = _request(broker, wish, mutations)
+        if coming is not None and coming.done:
+            broker.coming_topics.pop(name, None)
+            try:
+                coming.result()
+            except KafkaError as error:
+                # Somebody else may have been faster; then the topic is there, which is all that was wanted.
+                if error.code is not ErrorCode.TOPIC_ALREADY_EXISTS:
+                    raise
+    return broker.controller.image.topics.get(name)
+
+
+def _request(broker: Broker, wish: NewTopic, mutations: Mutations | None) -> Promise[Any]:
+    if broker.controller.is_active:
+        return create_topic(broker, wish, mutations=mutations)
+    topic = {
+        "name": wish.name,
+        "num_partitions": wish.partitions,
+        "replication_factor": wish.replication_factor,
+        "assignments": (),
+        "configs": [{"name": name, "value": value} for name, value in wish.configs.items()],
+    }
+    fields = {"topics": [topic], "timeout": broker.settings.request_timeout_ms, "validate_only": False}
+    body = encode_request(Api.CREATE_TOPICS, _CREATE_VERSION, fields)
+    return ask_in_envelope(broker, Api.CREATE_TOPICS, _CREATE_VERSION, body)
 
 
 def ensure_offsets_topic(broker: Broker) -> TopicState:
@@ -59,24 +101,25 @@ def ensure_transactions_topic(broker: Broker) -> TopicState:
 def _ensure_internal(
     broker: Broker, name: str, partitions: int, replication_factor: int, segment_bytes: int
 ) -> TopicState:
+    """A node that is alone takes as many replicas as there are brokers; a cluster waits until there are
+    enough, as Kafka does: the topic keeps for ever what it begins with."""
+    factor = replication_factor
+    if broker.settings.is_alone:
+        factor = min(factor, len(broker.controller.image.brokers))
     wish = NewTopic(
         name,
         partitions,
-        min(replication_factor, len(broker.placement.brokers)),
+        factor,
         configs={
             "cleanup.policy": "compact",
             "compression.type": "producer" if name == OFFSETS_TOPIC else "uncompressed",
             "segment.bytes": str(segment_bytes),
         },
     )
-    if name not in broker.controller.image.topics:
-        promise = create_topic(broker, wish)
-        try:
-            decided(promise)
-        except KafkaError as error:
-            if error.code is not ErrorCode.TOPIC_ALREADY_EXISTS:
-                raise
-    topic = broker.controller.image.topics.get(name)
+    try:
+        topic = want_topic(broker, wish)
+    except KafkaError as error:
+        raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{name}: {error.message}") from error
     if topic is None:
         raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{name} is being created.")
     return topic

@@ -17,42 +17,45 @@ from penstock.clock import SystemClock
 from penstock.protocol.metadata import Node as Endpoint
 from penstock.records import walk
 from penstock.server.cleaners import CleanerThreads
+from penstock.server.cluster_member import ClusterMember
 from penstock.server.coordinators import CoordinatorDriver
 from penstock.server.node import Node
-from penstock.server.server import Server
+from penstock.server.server import Server, bind_all, close_all
 from penstock.settings import BrokerSettings
 from penstock.storage.disk import OsDisk
 
 TICK_SECONDS: Final = 1.0
+LOOK_SECONDS: Final = 0.1
 COLLECT_AFTER_OBJECTS: Final = 50_000
 
 _log = logging.getLogger(__name__)
 
 
 class RunningBroker:
-    """A broker that serves until `close`."""
+    """A node that serves until `close`."""
 
     def __init__(self, settings: BrokerSettings) -> None:
-        endpoints: dict[str, Endpoint] = {}
         self._stopped = threading.Event()
+        self._settings = settings
         clock = SystemClock()
-        self._node = Node(settings, OsDisk(), clock, SystemRandom(), endpoints)
+        clients = settings.client_listeners if "broker" in settings.process_roles else ()
+        sockets = bind_all((*clients, *settings.controller_listeners), settings)
+        self.addresses = {listener.name: sock.getsockname()[:2] for listener, sock in sockets}
+        """Host and port of each listener, as bound."""
+        told = _endpoints(settings, {listener.name: self.addresses[listener.name] for listener in clients})
+        self._member = ClusterMember(settings, clock) if settings.voters else None
         try:
-            self._server = Server(self._node, settings.client_listeners)
-        except OSError:
-            self._node.close()
+            channel_to = self._member.channel_to if self._member is not None else None
+            self._node = Node(settings, OsDisk(), clock, SystemRandom(), told, channel_to)
+        except BaseException:
+            close_all(sockets)
             raise
-        endpoints.update(_endpoints(settings, self._server.addresses))
+        self._server = Server(self._node, sockets)
         broker = self._node.broker
         runtimes = (broker.groups.runtime, broker.transactions.runtime)
         self._coordinators = [CoordinatorDriver(runtime, clock) for runtime in runtimes]
         self._cleaners = CleanerThreads(self._node.cleaner, self._node.broker)
         self._housekeeper = threading.Thread(target=self._keep_house, name="housekeeper", daemon=True)
-
-    @property
-    def addresses(self) -> dict[str, tuple[str, int]]:
-        """Host and port of each listener, as bound."""
-        return self._server.addresses
 
     def start(self) -> None:
         if walk.ACTIVE == "native":
@@ -66,18 +69,30 @@ class RunningBroker:
             driver.start()
         self._node.fetchers.start()
         self._server.start()
+        if self._member is not None:
+            self._member.start(self._node)
         self._cleaners.adjust()
         self._housekeeper.start()
 
+    def wait_until_it_serves(self, seconds: float) -> bool:
+        """Whether its cluster lets it serve within this time; one that is alone always does. KafkaError
+        when it never will."""
+        return self._member is None or self._member.wait_until_it_serves(seconds)
+
     def close(self) -> None:
-        """The clean shutdown: no more requests, then everything to disk."""
+        """The clean shutdown: leadership given away, no more requests, then everything to disk."""
+        if self._member is not None:
+            self._member.leave()
         self._stopped.set()
         self._node.fetchers.close()
         self._node.peers.close()
         self._server.close()
+        if self._member is not None:
+            self._member.close()
         for driver in self._coordinators:
             driver.close()
-        self._housekeeper.join()
+        if self._housekeeper.is_alive():
+            self._housekeeper.join()
         self._cleaners.close()
         self._node.close()
 
@@ -92,7 +107,8 @@ class RunningBroker:
 
 
 def run(settings: BrokerSettings, ready: Callable[[str], None]) -> None:
-    """Serve until SIGTERM or SIGINT. `ready` is told HOST:PORT once clients may connect."""
+    """Serve until SIGTERM or SIGINT. `ready` is told HOST:PORT once clients may connect. KafkaError when the
+    cluster does not take this broker."""
     _allow_many_files()
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -101,9 +117,14 @@ def run(settings: BrokerSettings, ready: Callable[[str], None]) -> None:
     broker.start()
     host, port = next(iter(broker.addresses.values()))
     _collect_seldom()
-    ready(f"{host}:{port}")
-    stop.wait()
-    broker.close()
+    try:
+        while not stop.is_set() and not broker.wait_until_it_serves(LOOK_SECONDS):
+            pass
+        if not stop.is_set():
+            ready(f"{host}:{port}")
+        stop.wait()
+    finally:
+        broker.close()
 
 
 def _allow_many_files() -> None:

@@ -7,31 +7,40 @@ threads here.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from random import Random
 from uuid import UUID
 
 from penstock.clock import Clock
+from penstock.controller.brokers import Registration
+from penstock.controller.channel import ControllerChannel
 from penstock.controller.controller import METADATA_TOPIC, METADATA_TOPIC_ID, Controller
-from penstock.controller.producer_ids import ProducerIds, decide_producer_ids
+from penstock.controller.membership import Membership
+from penstock.controller.producer_ids import ProducerIds
 from penstock.controller.quorum import Quorum
 from penstock.groups.coordinator import GroupCoordinator
 from penstock.groups.settings import GroupSettings
 from penstock.handlers.authorize import AllowAll
 from penstock.handlers.broker import Broker
+from penstock.handlers.cluster_nodes import reached
+from penstock.handlers.controller_table import served_by_controllers
 from penstock.handlers.fetch_sessions import FetchSessions
 from penstock.handlers.table import served
 from penstock.protocol.metadata import Node as Endpoint
 from penstock.quotas.clients import ClientQuotas
 from penstock.quotas.rates import Window
+from penstock.raft.timeouts import Timeouts
 from penstock.replication.partitions import Partitions
 from penstock.replication.surroundings import Surroundings
+from penstock.server.broker_life import BrokerLife, registered_endpoints
 from penstock.server.cluster_markers import ClusterMarkers
 from penstock.server.coordinators import CoordinatorFollower, ImageTopics
 from penstock.server.follower import MetadataFollower
 from penstock.server.isr_changes import IsrChanges
+from penstock.server.local_channel import LocalChannel
 from penstock.server.local_markers import LocalMarkers
 from penstock.server.peers import Peers
+from penstock.server.producer_id_blocks import allocate_producer_ids
 from penstock.server.quota_follower import QuotaFollower
 from penstock.server.replica_fetchers import ReplicaFetchers, Replicas
 from penstock.server.settings_follower import SettingsFollower
@@ -56,7 +65,9 @@ class Node:
         clock: Clock,
         random: Random,
         endpoints: Mapping[str, Endpoint],
+        channel_to: Callable[[Controller], ControllerChannel] | None = None,
     ) -> None:
+        """Without `channel_to` this node is the only one, and has registered itself when this returns."""
         self._random = random
         self._logs = Logs(
             disk,
@@ -71,7 +82,10 @@ class Node:
         )
         self._logs.open_directories()
         self._partitions = Partitions()
-        controller = Controller(Quorum(self._metadata_log(), disk, clock, random, settings.node_id))
+        self._endpoints = endpoints
+        controller = Controller(self._quorum(settings, disk, clock, random))
+        membership = Membership(controller, self._logs.cluster_id, clock, settings)
+        channel = channel_to(controller) if channel_to is not None else LocalChannel()
         topics = ImageTopics(controller, settings.broker_rack)
         groups = GroupCoordinator(GroupSettings.of(settings), clock, topics, self._new_member_suffix)
         self.peers = Peers(self._address_of, settings.node_id)
@@ -79,9 +93,7 @@ class Node:
         def leader_of(topic: str, index: int) -> int | None:
             return _leader(controller, topic, index)
 
-        producer_ids = ProducerIds(
-            lambda: controller.submit(lambda image: decide_producer_ids(image, settings.node_id, -1))
-        )
+        producer_ids = ProducerIds(lambda: allocate_producer_ids(self.broker))
         transactions = TransactionCoordinator(
             TransactionSettings.of(settings),
             clock,
@@ -100,6 +112,8 @@ class Node:
             clock=clock,
             cluster_id=self._logs.cluster_id,
             controller=controller,
+            channel=channel,
+            membership=membership,
             producer_ids=producer_ids,
             logs=self._logs,
             partitions=self._partitions,
@@ -110,34 +124,43 @@ class Node:
             quotas=_quotas(settings, clock),
             fetch_sessions=FetchSessions(settings.max_incremental_fetch_session_cache_slots, random),
             apis=served(),
+            controller_apis=served_by_controllers(),
             new_topic_id=self._new_topic_id,
             endpoints=endpoints,
         )
         self.isr_changes = IsrChanges(settings.node_id, self._broker_epoch)
         self.fetchers = ReplicaFetchers(Replicas(settings, clock, self._address_of, self._broker_epoch))
-        controller.watch(SettingsFollower(self.broker, self._logs))
-        controller.watch(QuotaFollower(self.broker.quotas))
-        self._logs.open_logs(self._settings_of)
         surroundings = self._surroundings(clock)
         self._follower = MetadataFollower(self.broker, self._logs, surroundings, self.fetchers)
         self._coordinators = CoordinatorFollower(settings.node_id, self._partitions, groups, transactions)
+        controller.watch(SettingsFollower(self.broker, self._logs))
+        controller.watch(QuotaFollower(self.broker.quotas))
+        self.cleaner = LogCleaner(self._logs, clock, random, lambda: self.broker.settings)
+        if isinstance(channel, LocalChannel):
+            channel.broker = self.broker
+            self._register()
+            self.open()
+
+    def open(self) -> None:
+        """Open the logs and serve them from now on. The metadata must be followed up to the present: what
+        is not in it is taken for a stray, and how a log is recovered depends on its topic's settings."""
+        controller = self.broker.controller
+        self._logs.open_logs(self._settings_of)
         controller.watch(self._follower)
         controller.watch(self._coordinators)
         self._set_strays_aside()
-        self.cleaner = LogCleaner(self._logs, clock, random, lambda: self.broker.settings)
 
     def _broker_epoch(self) -> int:
         """In which life this broker is: the offset of its registration."""
-        state = self.broker.controller.image.brokers.get(self.broker.settings.node_id)
-        return -1 if state is None else state.broker_epoch
+        return self.broker.broker_epoch
 
     def _address_of(self, node_id: int) -> Address | None:
         """Where another broker listens for this one."""
         state = self.broker.controller.image.brokers.get(node_id)
         if state is None:
             return None
-        (endpoint, *_) = state.endpoints
-        return Address(endpoint.host, endpoint.port)
+        node = reached(state, self.broker.settings.inter_broker_listener)
+        return None if node is None else Address(node.host, node.port)
 
     def _surroundings(self, clock: Clock) -> Surroundings:
         broker = self.broker
@@ -158,7 +181,36 @@ class Node:
 
     def close(self) -> None:
         """Everything durable, and marked so that the next start need not check it."""
-        self._logs.close()
+        self._logs.close(self.broker.broker_epoch)
+
+    def life(self) -> BrokerLife:
+        """The life of this broker in a cluster, to be started."""
+        return BrokerLife(self.broker, self._new_topic_id(), self._logs.left_broker_epoch, self.open)
+
+    def _register(self) -> None:
+        """A node that is alone has followed everything, and serves at once."""
+        settings = self.broker.settings
+        wish = Registration(
+            settings.node_id,
+            self.broker.cluster_id,
+            self._new_topic_id(),
+            registered_endpoints(self._endpoints),
+            settings.broker_rack,
+            self._logs.left_broker_epoch,
+        )
+        self.broker.broker_epoch = self.broker.membership.register(wish, fenced=False).result()
+
+    def _quorum(self, settings: BrokerSettings, disk: Disk, clock: Clock, random: Random) -> Quorum:
+        return Quorum(
+            self._metadata_log(),
+            disk,
+            clock,
+            random,
+            settings.node_id,
+            voters=frozenset(settings.voters),
+            timeouts=_timeouts(settings),
+            snapshot_after_bytes=settings.metadata_log_max_record_bytes_between_snapshots,
+        )
 
     def _settings_of(self, topic: str) -> TopicSettings:
         overrides = self.broker.controller.image.topic_config(topic)
@@ -191,6 +243,16 @@ class Node:
 
     def _new_member_suffix(self) -> str:
         return str(UUID(bytes=self._new_topic_id()))
+
+
+def _timeouts(settings: BrokerSettings) -> Timeouts:
+    return Timeouts(
+        election_timeout_ms=settings.controller_quorum_election_timeout_ms,
+        fetch_timeout_ms=settings.controller_quorum_fetch_timeout_ms,
+        election_backoff_max_ms=settings.controller_quorum_election_backoff_max_ms,
+        request_timeout_ms=settings.controller_quorum_request_timeout_ms,
+        retry_backoff_ms=settings.controller_quorum_retry_backoff_ms,
+    )
 
 
 def _partition_count(controller: Controller, topic: str) -> int | None:

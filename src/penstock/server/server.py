@@ -12,7 +12,9 @@ from penstock.server.connection import Connection
 from penstock.server.limits import ConnectionLimits, ConnectionRefused
 from penstock.server.node import Node
 from penstock.server.session import Session
-from penstock.settings import Listener
+from penstock.settings import BrokerSettings, Listener
+
+Bound = list[tuple[Listener, socket.socket]]
 
 CLOSE_SECONDS: Final = 5.0
 MAX_REFUSED: Final = 1000  # connections that are kept waiting before they are closed
@@ -21,14 +23,11 @@ _log = logging.getLogger(__name__)
 
 
 class Server:
-    """Serves a node on its listeners. Binding happens at construction, so that a taken port is told before
-    anything starts."""
+    """Serves a node on its listeners, which are bound already."""
 
-    def __init__(self, node: Node, listeners: tuple[Listener, ...]) -> None:
+    def __init__(self, node: Node, sockets: Bound) -> None:
         self._node = node
-        backlog = node.broker.settings.socket_listen_backlog_size
-        receive_bytes = node.broker.settings.socket_receive_buffer_bytes
-        self._sockets = [(listener, _bind(listener, backlog, receive_bytes)) for listener in listeners]
+        self._sockets = sockets
         self._limits = ConnectionLimits(node.broker)
         self._refused: list[tuple[float, socket.socket]] = []  # to be closed, and when
         self._connections: dict[Connection, Thread] = {}
@@ -38,11 +37,6 @@ class Server:
             Thread(target=self._accept, args=(listener, sock), name=f"accept-{listener.name}", daemon=True)
             for listener, sock in self._sockets
         ]
-
-    @property
-    def addresses(self) -> dict[str, tuple[str, int]]:
-        """Where each listener really listens."""
-        return {listener.name: sock.getsockname()[:2] for listener, sock in self._sockets}
 
     def start(self) -> None:
         for acceptor in self._acceptors:
@@ -131,6 +125,24 @@ class Server:
             with self._lock:
                 self._connections.pop(connection, None)
             self._limits.leave(host)
+
+
+def bind_all(listeners: tuple[Listener, ...], settings: BrokerSettings) -> Bound:
+    """The listening sockets, or an error before anything has begun: a taken port is told at once."""
+    bound: Bound = []
+    try:
+        for listener in listeners:
+            sock = _bind(listener, settings.socket_listen_backlog_size, settings.socket_receive_buffer_bytes)
+            bound.append((listener, sock))
+    except OSError:
+        close_all(bound)
+        raise
+    return bound
+
+
+def close_all(bound: Bound) -> None:
+    for _, sock in bound:
+        sock.close()
 
 
 def _plain(address: str) -> str:

@@ -10,9 +10,12 @@ from typing import Final, NamedTuple
 
 from penstock.handlers.authorize import ANONYMOUS, Principal
 from penstock.handlers.broker import Broker
+from penstock.handlers.cluster_nodes import controller_listeners
+from penstock.handlers.controller_table import CONTROLLER_HANDLERS
+from penstock.handlers.forwarding import forwarding
 from penstock.handlers.reply import Outcome
 from penstock.handlers.request import Request
-from penstock.handlers.table import HANDLERS
+from penstock.handlers.table import FORWARDED, HANDLERS
 from penstock.handlers.throttling import Handle, handle_timed
 from penstock.protocol.apis import Api
 from penstock.protocol.header import RequestHeader, read_request_header, response_header
@@ -36,8 +39,15 @@ class _Route(NamedTuple):
 
 
 _ROUTES: Final = {
-    int(api): _Route(api, handler.handle, *handler.VERSIONS) for api, handler in HANDLERS.items()
+    int(api): _Route(
+        api, forwarding(handler.handle) if api in FORWARDED else handler.handle, *handler.VERSIONS
+    )
+    for api, handler in HANDLERS.items()
 }
+_CONTROLLER_ROUTES: Final = {
+    int(api): _Route(api, handler.handle, *handler.VERSIONS) for api, handler in CONTROLLER_HANDLERS.items()
+}
+"""On the listeners that nodes use among themselves."""
 
 
 class Session:
@@ -48,11 +58,12 @@ class Session:
         self._listener = listener
         self._host = host
         self._principal: Principal = ANONYMOUS
+        self._routes = _CONTROLLER_ROUTES if listener in controller_listeners(broker) else _ROUTES
 
     def handle(self, frame: memoryview) -> Exchange:
         """Serve one request. `MalformedMessage` means that this connection, and no other, must be closed."""
         header, reader = read_request_header(frame)
-        route = _served(header)
+        route = _served(self._routes, header)
         request = Request(
             route.api,
             header.version,
@@ -70,9 +81,9 @@ class Session:
         return Exchange(response_header(route.api, header.version, header.correlation_id), outcome)
 
 
-def _served(header: RequestHeader) -> _Route:
+def _served(routes: dict[int, _Route], header: RequestHeader) -> _Route:
     """Who serves it in this version. ApiVersions alone answers a version that it does not know."""
-    route = _ROUTES.get(header.api_key)
+    route = routes.get(header.api_key)
     if route is None:
         raise MalformedMessage(f"API key {header.api_key} is not served")
     api, _, oldest, newest = route

@@ -24,6 +24,7 @@ from penstock.settings.listeners import DEFAULT_PROTOCOL_MAP, LISTENERS, PROTOCO
 from penstock.settings.sources import collect
 from penstock.settings.synonyms import derive_topic_defaults, synonym_definitions, synonym_text
 from penstock.settings.topic import TopicSettings
+from penstock.settings.voters import parse_voters
 
 _log = logging.getLogger(__name__)
 
@@ -46,12 +47,53 @@ class BrokerSettings:
         "broker.rack", STRING, None, "Where the broker stands; told to clients.")
     process_roles: frozenset[str] = setting(
         "process.roles", kinds.set_of("broker", "controller"), frozenset({"broker", "controller"}),
-        "What this node does. One node does both.")
+        "What this node does: serve clients, keep the metadata, or both.")
     controller_listener_names: tuple[str, ...] = setting(
         "controller.listener.names", LIST, (),
-        "Listeners among nodes. One node needs none: listeners of these names are not opened.")
+        "Listeners of controllers. They are opened where controller.quorum.voters is given.")
     controller_quorum_voters: tuple[str, ...] = setting(
-        "controller.quorum.voters", LIST, (), "Nodes that keep the metadata, as id@host:port.")
+        "controller.quorum.voters", LIST, (),
+        "Nodes that keep the metadata, as id@host:port. Without them this node is the only one.")
+    inter_broker_listener_name: str | None = setting(
+        "inter.broker.listener.name", STRING, None,
+        "Listener by which other brokers reach this one; the first for clients, when it is not given.")
+
+    # The cluster
+    controller_quorum_election_timeout_ms: int = setting(
+        "controller.quorum.election.timeout.ms", kinds.int_(1), 1000,
+        "Time for a round of votes; up to twice as long, by chance.")
+    controller_quorum_fetch_timeout_ms: int = setting(
+        "controller.quorum.fetch.timeout.ms", kinds.int_(1), 2000,
+        "Silence after which voters elect another leader, and a leader without a majority stops.")
+    controller_quorum_election_backoff_max_ms: int = setting(
+        "controller.quorum.election.backoff.max.ms", kinds.int_(0), 1000,
+        "Longest pause after an election that was lost.")
+    controller_quorum_request_timeout_ms: int = setting(
+        "controller.quorum.request.timeout.ms", kinds.int_(1), 2000,
+        "Time for an answer among nodes of the quorum.")
+    controller_quorum_retry_backoff_ms: int = setting(
+        "controller.quorum.retry.backoff.ms", kinds.int_(0), 20, "Pause before a request is repeated.")
+    metadata_log_max_record_bytes_between_snapshots: int = setting(
+        "metadata.log.max.record.bytes.between.snapshots", kinds.long(1), 20_971_520,
+        "Bytes of the metadata log after which a snapshot is written.")
+    broker_heartbeat_interval_ms: int = setting(
+        "broker.heartbeat.interval.ms", kinds.int_(1), 2000,
+        "Time between two heartbeats to the controller.")
+    broker_session_timeout_ms: int = setting(
+        "broker.session.timeout.ms", kinds.int_(1), 9000,
+        "Silence after which a broker is fenced: it leads nothing any more.")
+    initial_broker_registration_timeout_ms: int = setting(
+        "initial.broker.registration.timeout.ms", kinds.int_(1), 60_000,
+        "Time for a starting broker to be registered; then it gives up.")
+    controlled_shutdown_enable: bool = setting(
+        "controlled.shutdown.enable", BOOLEAN, True, "Give leadership away before stopping.")
+    auto_leader_rebalance_enable: bool = setting(
+        "auto.leader.rebalance.enable", BOOLEAN, True, "Let preferred replicas lead again when they can.")
+    leader_imbalance_check_interval_seconds: int = setting(
+        "leader.imbalance.check.interval.seconds", kinds.long(1), 300,
+        "Time between two looks for partitions whose preferred replica does not lead.")
+    request_timeout_ms: int = setting(
+        "request.timeout.ms", kinds.int_(1), 30_000, "Time for an answer of another node.")
 
     # Network
     listeners: tuple[Listener, ...] = setting(
@@ -321,6 +363,29 @@ class BrokerSettings:
         """The listeners for clients: all but those that nodes would use among themselves."""
         reserved = {name.upper() for name in self.controller_listener_names}
         return tuple(listener for listener in self.listeners if listener.name not in reserved)
+
+    @property
+    def controller_listeners(self) -> tuple[Listener, ...]:
+        """Those on which a controller serves other nodes."""
+        if not self.voters or "controller" not in self.process_roles:
+            return ()
+        reserved = {name.upper() for name in self.controller_listener_names}
+        return tuple(listener for listener in self.listeners if listener.name in reserved)
+
+    @property
+    def voters(self) -> Mapping[int, tuple[str, int]]:
+        """Host and port of each node that keeps the metadata; empty on a node that is alone."""
+        return parse_voters(self.controller_quorum_voters)
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether this node is the only one that keeps the metadata."""
+        return not self.voters or self.voters.keys() == {self.node_id}
+
+    @property
+    def inter_broker_listener(self) -> str:
+        """The name of the listener by which brokers reach each other."""
+        return self.inter_broker_listener_name or self.client_listeners[0].name
 
     def text(self, name: str) -> str | None:
         """The value of one setting in Kafka's text form; None when it has none."""

@@ -1,10 +1,10 @@
-"""Rules that no single broker setting can keep: what must fit together, and what one node cannot do."""
+"""Rules that no single broker setting can keep: what must fit together."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from penstock.settings.errors import SettingError, invalid
+from penstock.settings.errors import invalid
 from penstock.settings.listeners import check_plaintext
 
 if TYPE_CHECKING:
@@ -22,9 +22,9 @@ _BETWEEN: Final = (
 
 
 def check_broker(settings: BrokerSettings) -> None:
-    """Raises SettingError for settings that are each allowed, but not together or not on one node."""
+    """Raises SettingError for settings that are each allowed, but not together."""
+    _check_roles(settings)
     _check_listeners(settings)
-    _check_one_node(settings)
     if not settings.log_dirs or not all(settings.log_dirs):
         raise invalid(
             "log.dirs", settings.text("log.dirs"), "At least one log directory is needed", "directories"
@@ -42,7 +42,7 @@ def _check_order(settings: BrokerSettings, low: str, high: str) -> None:
 
 
 def _check_listeners(settings: BrokerSettings) -> None:
-    if not settings.client_listeners:
+    if not settings.client_listeners and "broker" in settings.process_roles:
         why = "There must be a listener for clients, with a name that is not in controller.listener.names"
         raise invalid("listeners", settings.text("listeners"), why, "NAME://HOST:PORT")
     check_plaintext(settings.client_listeners, settings.listener_security_protocol_map)
@@ -59,16 +59,37 @@ def _check_listeners(settings: BrokerSettings) -> None:
             raise invalid("advertised.listeners", str(advertised), why, "an address that clients can reach")
 
 
-def _check_one_node(settings: BrokerSettings) -> None:
-    """Several nodes that each believed to be alone would split a cluster's data: better not to start."""
-    others = [
-        voter for voter in settings.controller_quorum_voters if not voter.startswith(f"{settings.node_id}@")
-    ]
-    if others:
-        why = f"this version runs one node, and {', '.join(others)} would be others"
-        value = settings.text("controller.quorum.voters")
-        raise invalid("controller.quorum.voters", value, why, f"one voter, {settings.node_id}@HOST:PORT")
-    if settings.process_roles and len(settings.process_roles) < 2:
-        message = "process.roles must be broker,controller: this version runs one node, which is both"
-        value = settings.text("process.roles")
-        raise SettingError(message, setting="process.roles", value=value, allowed="broker,controller")
+def _check_roles(settings: BrokerSettings) -> None:
+    """A node that believed to be alone while there are others would split a cluster's data: better not to
+    start."""
+    voters, roles = settings.voters, settings.process_roles
+    if not voters:
+        if roles and len(roles) < 2:
+            why = "a node that is only one of broker and controller must know the others"
+            raise invalid("controller.quorum.voters", None, why, "every controller, as ID@HOST:PORT")
+        return
+    listed = settings.text("controller.quorum.voters")
+    if "controller" in roles and settings.node_id not in voters:
+        why = f"node {settings.node_id} is a controller and does not stand among the voters"
+        raise invalid("controller.quorum.voters", listed, why, f"{settings.node_id}@HOST:PORT among others")
+    if "controller" not in roles and settings.node_id in voters:
+        why = f"node {settings.node_id} is only a broker and stands among the voters"
+        raise invalid("controller.quorum.voters", listed, why, "controllers only")
+    if not settings.is_alone and not settings.controller_listener_names:
+        why = "nodes need a listener among themselves"
+        raise invalid("controller.listener.names", None, why, "the name of a listener, as CONTROLLER")
+    if "controller" in roles and not settings.is_alone and not settings.controller_listeners:
+        names = ", ".join(settings.controller_listener_names)
+        why = f"a controller needs a listener of the name {names}, and listeners has none"
+        raise invalid("listeners", settings.text("listeners"), why, f"{names}://HOST:PORT among others")
+    # As in Kafka, a controller's listener needs no entry in the map.
+    unnamed = tuple((name.upper(), "PLAINTEXT") for name in settings.controller_listener_names)
+    check_plaintext(settings.controller_listeners, unnamed + settings.listener_security_protocol_map)
+    _check_inter_broker(settings)
+
+
+def _check_inter_broker(settings: BrokerSettings) -> None:
+    name = settings.inter_broker_listener_name
+    if name is not None and name not in {listener.name for listener in settings.client_listeners}:
+        why = "this is no listener for brokers and clients"
+        raise invalid("inter.broker.listener.name", name, why, "the name of one of listeners")

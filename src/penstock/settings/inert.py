@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 _THREADS: Final = "each connection has its own thread; there is no pool to size"
-_ONE_NODE: Final = "concerns several nodes; this version runs one"
+_NODES: Final = "nodes work together without it"
 _JAVA: Final = "names Java classes or configures the Java machine"
 _PLAINTEXT: Final = "only PLAINTEXT listeners are served, and others are refused"
 _PURGATORY: Final = "a waiting request is removed when it is answered; nothing has to be purged"
@@ -38,10 +38,10 @@ _NAMES: Final[dict[str, str]] = {
     """,
     _TIMERS: "transaction.abort.timed.out.transaction.cleanup.interval.ms",
     _STABLE: "unstable.api.versions.enable unstable.feature.versions.enable",
-    _ONE_NODE: """
-        controlled.shutdown.enable controlled.shutdown.max.retries controlled.shutdown.retry.backoff.ms
-        inter.broker.listener.name control.plane.listener.name early.start.listeners
-        security.inter.broker.protocol auto.leader.rebalance.enable request.timeout.ms
+    _NODES: """
+        controlled.shutdown.max.retries controlled.shutdown.retry.backoff.ms
+        control.plane.listener.name early.start.listeners
+        security.inter.broker.protocol
         socket.connection.setup.timeout.ms socket.connection.setup.timeout.max.ms log.dir.failure.timeout.ms
         transaction.state.log.min.isr eligible.leader.replicas.enable
     """,
@@ -67,16 +67,13 @@ INERT_SETTINGS: Final[dict[str, str]] = {
 INERT_PREFIXES: Final[tuple[tuple[str, str], ...]] = (
     ("zookeeper.", "there is no ZooKeeper: the broker keeps its metadata in its own log"),
     ("remote.", "tiered storage is not offered"),
-    ("replica.", _ONE_NODE),
-    ("leader.imbalance.", _ONE_NODE),
-    ("controller.quorum.", _ONE_NODE),
-    ("controller.socket.", _ONE_NODE),
-    ("broker.heartbeat.", _ONE_NODE),
-    ("broker.session.", _ONE_NODE),
-    ("initial.broker.registration.", _ONE_NODE),
-    ("metadata.", _ONE_NODE),
-    ("replication.quota.", _ONE_NODE),
-    ("alter.log.dirs.replication.", _ONE_NODE),
+    ("replica.", _NODES),
+    ("leader.imbalance.", "every partition is looked at, as in a KRaft cluster of Kafka"),
+    ("controller.quorum.", _NODES),
+    ("controller.socket.", _NODES),
+    ("metadata.", _NODES),
+    ("replication.quota.", _NODES),
+    ("alter.log.dirs.replication.", _NODES),
     ("group.share.", "share groups are not offered by this version"),
     ("share.", "share groups are not offered by this version"),
     ("group.streams.", "streams groups are not offered by this version"),

@@ -17,6 +17,7 @@ offline. Which logs there are is the business of `penstock.storage.logs`.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -37,7 +38,7 @@ DELETE_SUFFIX = "-delete"
 STRAY_SUFFIX = "-stray"
 LONGEST_NAME = 255  # of a file, on every file system in use
 
-_CLEAN_SHUTDOWN_TEXT = b'{"version":0,"brokerEpoch":-1}'
+UNKNOWN_BROKER_EPOCH = -1
 _LOG_NAME = re.compile(r"([a-zA-Z0-9._-]{1,249})-(0|[1-9][0-9]{0,9})\Z")
 
 
@@ -59,6 +60,7 @@ class LogDirectory:
         self.cleaned = CleanedOffsets(disk, path)
         # How the last owner left it; known after `inspect`.
         self.left_clean = False
+        self.left_broker_epoch = UNKNOWN_BROKER_EPOCH  # under which its owner stopped cleanly (KIP-966)
         self.left_offsets: dict[TopicPartition, Offsets] = {}
         self._disk = disk
         self._lock: File | None = None
@@ -110,6 +112,7 @@ class LogDirectory:
         marker = os.path.join(self.path, CLEAN_SHUTDOWN)
         clean = self._disk.exists(marker)
         if clean:
+            self.left_broker_epoch = _read_epoch(self._disk.read_bytes(marker))
             self._disk.remove(marker)
             self._disk.sync_dir(self.path)
         return clean
@@ -119,9 +122,10 @@ class LogDirectory:
         self.left_clean = self.take_clean_marker()
         self.left_offsets = self.read_checkpoints()
 
-    def mark_clean(self) -> None:
+    def mark_clean(self, broker_epoch: int = UNKNOWN_BROKER_EPOCH) -> None:
         """Everything in here is flushed and written: the next start may trust it."""
-        self._disk.write_atomic(os.path.join(self.path, CLEAN_SHUTDOWN), _CLEAN_SHUTDOWN_TEXT)
+        text = json.dumps({"version": 0, "brokerEpoch": broker_epoch}, separators=(",", ":"))
+        self._disk.write_atomic(os.path.join(self.path, CLEAN_SHUTDOWN), text.encode())
 
     def release(self) -> None:
         """Let another process have the directory."""
@@ -165,3 +169,11 @@ class LogDirectory:
             if self._written is None or values != {key: value[field] for key, value in self._written.items()}:
                 write_offsets(self._disk, os.path.join(self.path, name), values)
         self._written = dict(offsets)
+
+
+def _read_epoch(text: bytes) -> int:
+    """What the marker says of it; older ones are empty."""
+    try:
+        return int(json.loads(text)["brokerEpoch"])
+    except (ValueError, KeyError, TypeError):
+        return UNKNOWN_BROKER_EPOCH

@@ -16,7 +16,13 @@ from typing import TypeVar
 from penstock.clock import Clock
 from penstock.settings.topic import TopicSettings
 from penstock.storage.checkpoints import TopicPartition
-from penstock.storage.directory import DELETE_SUFFIX, STRAY_SUFFIX, LogDirectory, Offsets
+from penstock.storage.directory import (
+    DELETE_SUFFIX,
+    STRAY_SUFFIX,
+    UNKNOWN_BROKER_EPOCH,
+    LogDirectory,
+    Offsets,
+)
 from penstock.storage.disk import Disk
 from penstock.storage.errors import Corruption, ForeignDirectory, LogDirFailure, NoSpace, StorageError
 from penstock.storage.log import PRODUCER_EXPIRATION_MS, Log
@@ -69,6 +75,8 @@ class Logs:
         self._unlisted: LogDirFailure | None = None
         # Checkpoints are written by the housekeeper and by whoever cuts a log: one at a time.
         self._checkpoint_lock = threading.Lock()
+        # Whether every log was opened. Before that what the checkpoints say of the others must stand.
+        self._complete = False
         self._checkpointed_at = self._retained_at = clock.monotonic()
 
     @property
@@ -105,6 +113,7 @@ class Logs:
         What recovery may do depends on them: a compacted log has gaps that another must not have.
         """
         self._with_directories(lambda directory: self._open_directory(directory, settings_of, only))
+        self._complete |= only is None
         return self.all()
 
     def _with_directories(self, action: Callable[[LogDirectory], None]) -> None:
@@ -399,6 +408,8 @@ class Logs:
         return written
 
     def _checkpoint(self, directory: LogDirectory) -> None:
+        if not self._complete:
+            return
         with self._checkpoint_lock:
             offsets = {
                 name: Offsets(log.recovery_point, log.high_watermark, log.log_start_offset)
@@ -418,8 +429,15 @@ class Logs:
             _log.error("%s", log.directory.fail(error))
         return None
 
-    def close(self) -> None:
-        """The clean shutdown: every log closed and durable, and each sound directory marked so."""
+    @property
+    def left_broker_epoch(self) -> int:
+        """Under which epoch this broker stopped cleanly; unknown when any directory was not left so."""
+        epochs = {directory.left_broker_epoch for directory in self._directories}
+        return epochs.pop() if len(epochs) == 1 else UNKNOWN_BROKER_EPOCH
+
+    def close(self, broker_epoch: int = UNKNOWN_BROKER_EPOCH) -> None:
+        """The clean shutdown: every log closed and durable, and each sound directory marked so. Logs that
+        were never opened are as the last owner left them."""
         self._remove_doomed()
         for log in self.all().values():
             if log.directory.failure is None:
@@ -428,8 +446,10 @@ class Logs:
         self._checkpoint_all()
         for directory in self._directories:
             try:
-                if directory.failure is None:
-                    directory.mark_clean()
+                if directory.failure is None and self._complete:
+                    directory.mark_clean(broker_epoch)
+                elif directory.failure is None and directory.left_clean:
+                    directory.mark_clean(directory.left_broker_epoch)
             except OSError as error:
                 _log.error("%s", directory.fail(error))
             directory.release()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.handlers import quorum_messages as wire
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.primitives import Reader
 from penstock.raft.messages import (
@@ -22,7 +23,6 @@ from penstock.raft.messages import (
     VoteRequest,
     VoteResponse,
 )
-from penstock.server import quorum_messages as wire
 
 nodes = st.integers(0, 2**31 - 1)
 epochs = st.integers(0, 2**31 - 1)

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from penstock.controller.controller import METADATA_TOPIC, METADATA_TOPIC_ID
 from penstock.protocol.apis import Api
-from penstock.protocol.errors import ErrorCode
+from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_request as encode_request_body
 from penstock.protocol.messages import encode_response as encode_response_body
 from penstock.protocol.messages import milliseconds
@@ -95,10 +95,14 @@ def encode_request(request: Request, cluster_id: str) -> bytes:
     return encode_request_body(api, VERSIONS[api], fields)
 
 
-def read_request(api: Api, version: int, reader: Reader, node_id: int, correlation_id: int) -> Request:
+def read_request(
+    api: Api, version: int, reader: Reader, node_id: int, correlation_id: int, cluster_id: str | None = None
+) -> Request:
     """A request to this node. `correlation_id` is our own number for it, by which its answer is found
-    again."""
+    again. KafkaError when it belongs to another cluster than `cluster_id`."""
     body = read_request_body(api, version, reader)
+    if cluster_id is not None and body.cluster_id not in (None, cluster_id):
+        raise KafkaError(ErrorCode.INCONSISTENT_CLUSTER_ID, f"this is cluster {cluster_id}")
     part = _only(body.topics)
     common = {"destination": node_id, "correlation_id": correlation_id}
     if api is Api.VOTE:
@@ -196,10 +200,18 @@ def encode_response(response: Response) -> bytes:
     return encode_response_body(api, VERSIONS[api], fields)
 
 
+def encode_refusal(api: Api, code: ErrorCode) -> bytes:
+    """An answer that says of the whole message what is wrong with it."""
+    fields = {"error_code": code, "throttle_time": 0, "topics": (), "responses": ()}
+    return encode_response_body(api, VERSIONS[api], fields)
+
+
 def read_response(request: Request, data: bytes) -> Response:
-    """The answer to `request`. An error of the whole message is one of its only partition."""
+    """The answer to `request`; KafkaError when the whole message was refused."""
     api = api_of(request)
     body = read_response_body(api, VERSIONS[api], data)
+    if body.error_code:
+        raise KafkaError(ErrorCode(int(body.error_code)), f"{api.name} was refused")
     part = _only(body.responses if api is Api.FETCH else body.topics)
     named = part.current_leader if api in (Api.FETCH, Api.FETCH_SNAPSHOT) else part
     common: dict[str, Any] = {
@@ -208,7 +220,7 @@ def read_response(request: Request, data: bytes) -> Response:
         "correlation_id": request.correlation_id,
         "epoch": named.leader_epoch,
         "leader_id": None if named.leader_id == NOBODY else named.leader_id,
-        "error": ErrorCode(int(part.error_code)) or ErrorCode(int(body.error_code)),
+        "error": ErrorCode(int(part.error_code)),
     }
     match request:
         case VoteRequest():

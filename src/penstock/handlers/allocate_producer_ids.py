@@ -1,0 +1,41 @@
+"""AllocateProducerIds, v0: a broker gets a block of producer ids that nobody else has or will have. On
+controllers' listeners only."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from penstock.controller.alter_partition import check_broker
+from penstock.controller.controller import Decision
+from penstock.controller.image import Image
+from penstock.controller.producer_ids import decide_producer_ids
+from penstock.handlers.broker import Broker
+from penstock.handlers.promised import CONTROLLER_SECONDS, decided, reply_when_done
+from penstock.handlers.reply import Outcome
+from penstock.handlers.request import Request
+from penstock.protocol.apis import Api
+from penstock.protocol.errors import ErrorCode, KafkaError
+from penstock.protocol.messages import encode_response, read_request
+
+VERSIONS: Final = (0, 0)
+
+
+def handle(request: Request, broker: Broker) -> Outcome:
+    wanted = read_request(Api.ALLOCATE_PRODUCER_IDS, request.version, request.reader)
+
+    def decide(image: Image) -> Decision[range]:
+        check_broker(image, wanted.broker_id, wanted.broker_epoch)
+        return decide_producer_ids(image, wanted.broker_id, wanted.broker_epoch)
+
+    promise = broker.controller.submit(decide)
+
+    def encode() -> bytes:
+        code, block = ErrorCode.NONE, range(0)
+        try:
+            block = decided(promise)
+        except KafkaError as error:
+            code = error.code
+        fields = {"error_code": code, "producer_id_start": block.start, "producer_id_len": len(block)}
+        return encode_response(Api.ALLOCATE_PRODUCER_IDS, request.version, {"throttle_time": 0, **fields})
+
+    return reply_when_done(broker, [promise], encode, seconds=CONTROLLER_SECONDS)

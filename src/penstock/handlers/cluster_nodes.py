@@ -1,0 +1,66 @@
+"""Where clients and brokers find the brokers of the cluster, as the metadata has it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from penstock.controller.image import BrokerState, PartitionState
+from penstock.controller.metadata_records import NO_LEADER
+from penstock.handlers.broker import Broker
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.metadata import Node
+
+
+def nodes(broker: Broker, listener: str) -> list[Node]:
+    """The brokers that serve, as clients of this listener reach them."""
+    found = [
+        reached(state, listener) for state in broker.controller.image.brokers.values() if not state.fenced
+    ]
+    return [node for node in found if node is not None]
+
+
+def reached(state: BrokerState, listener: str) -> Node | None:
+    """How this broker is reached through a listener; None when it has none of that name."""
+    for endpoint in state.endpoints:
+        if endpoint.name == listener:
+            return Node(state.broker_id, endpoint.host, endpoint.port, state.rack)
+    return None
+
+
+def controller_listeners(broker: Broker) -> frozenset[str]:
+    """Names of the listeners that nodes use among themselves."""
+    return frozenset(name.upper() for name in broker.settings.controller_listener_names)
+
+
+def controller_node(broker: Broker) -> int:
+    """The broker to which clients bring what the controller decides: the active controller, when it is a
+    broker that serves; otherwise this one, which brings it on."""
+    active = broker.controller.active_id
+    state = None if active is None else broker.controller.image.brokers.get(active)
+    return broker.settings.node_id if state is None or state.fenced else state.broker_id
+
+
+class Seen(NamedTuple):
+    """A partition's leader as a client is told, or why there is none, and which replicas are not there."""
+
+    error: ErrorCode
+    leader: int
+    offline: tuple[int, ...]
+
+
+class ClusterView:
+    """Partitions as clients of one listener see them at one moment."""
+
+    def __init__(self, broker: Broker, listener: str) -> None:
+        self._node_id = broker.settings.node_id
+        self._partitions = broker.partitions
+        self._reachable = frozenset(node.node_id for node in nodes(broker, listener))
+
+    def partition(self, topic: str, index: int, state: PartitionState) -> Seen:
+        there = self._reachable
+        if self._partitions.is_offline(topic, index):
+            there -= {self._node_id}  # its disk has failed
+        offline = tuple(node for node in state.replicas if node not in there)
+        if state.leader in there:
+            return Seen(ErrorCode.NONE, state.leader, offline)
+        return Seen(ErrorCode.LEADER_NOT_AVAILABLE, NO_LEADER, offline)

@@ -1,0 +1,108 @@
+"""From a broker to the active controller: a client's request goes on inside an Envelope (KIP-590), and the
+answer comes back the same way.
+
+On purpose unlike Kafka: when no controller has answered in time, the client's connection is closed.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import Any, Final
+
+from penstock.coordinator.promise import Promise
+from penstock.handlers.authorize import ANONYMOUS, Principal
+from penstock.handlers.broker import Broker
+from penstock.handlers.promised import CONTROLLER_SECONDS
+from penstock.handlers.reply import HangUp, Outcome, Reply, Wait
+from penstock.handlers.request import Request
+from penstock.handlers.throttling import Handle
+from penstock.protocol.apis import Api, is_flexible
+from penstock.protocol.errors import ErrorCode, KafkaError
+from penstock.protocol.messages import encode_request, read_response
+from penstock.protocol.primitives import Reader, Writer
+
+ENVELOPE_VERSION: Final = 0
+_PRINCIPAL_VERSION: Final = 0
+_SPARE_SECONDS: Final = 1.0  # the channel has its own deadline, and should be the one to tell
+
+
+def forwarding(handle: Handle) -> Handle:
+    """Served here on the active controller, and by it otherwise."""
+
+    def handle_or_forward(request: Request, broker: Broker) -> Outcome:
+        if broker.controller.is_active:
+            return handle(request, broker)
+        return _forward(request, broker)
+
+    return handle_or_forward
+
+
+def ask_in_envelope(broker: Broker, api: Api, version: int, body: bytes) -> Promise[bytes]:
+    """A request of the broker itself."""
+    frame = _header(api, version) + body
+    return broker.channel.ask(Api.ENVELOPE, ENVELOPE_VERSION, envelope(frame, ANONYMOUS, "127.0.0.1"))
+
+
+def envelope(frame: bytes, principal: Principal, host: str) -> bytes:
+    """The body of an Envelope around a whole request."""
+    fields = {
+        "request_data": frame,
+        "request_principal": write_principal(principal),
+        "client_host_address": ipaddress.ip_address(host).packed,
+    }
+    return encode_request(Api.ENVELOPE, ENVELOPE_VERSION, fields)
+
+
+def write_principal(principal: Principal) -> bytes:
+    """Kafka's DefaultPrincipalData."""
+    kind, _, name = principal.name.rpartition(":")
+    writer = Writer(flexible=True)
+    writer.int16(_PRINCIPAL_VERSION)
+    writer.string(kind or "User")
+    writer.string(name)
+    writer.boolean(False)  # not known by a delegation token
+    writer.tags()
+    return bytes(writer.data)
+
+
+def _header(api: Api, version: int) -> bytes:
+    writer = Writer(flexible=False)
+    writer.int16(api)
+    writer.int16(version)
+    writer.int32(0)
+    writer.nullable_string("penstock")
+    writer.flexible = is_flexible(api, version)
+    writer.tags()
+    return bytes(writer.data)
+
+
+def _forward(request: Request, broker: Broker) -> Reply | Wait:
+    frame = bytes(request.reader.buffer)
+    body = envelope(frame, request.principal, request.host)
+    promise = broker.channel.ask(Api.ENVELOPE, ENVELOPE_VERSION, body)
+    deadline = broker.clock.monotonic() + CONTROLLER_SECONDS + _SPARE_SECONDS
+
+    def resume(expired: bool) -> Reply | Wait:
+        if not promise.done and not expired:
+            return Wait([promise], deadline, resume)
+        if not promise.done:
+            raise HangUp(f"no controller answered {request.api.name} in time")
+        return Reply([_opened(request, promise)])
+
+    return resume(False)
+
+
+def _opened(request: Request, promise: Promise[bytes]) -> bytes:
+    """The body of the answer inside; its header is ours to write."""
+    try:
+        answer: Any = read_response(Api.ENVELOPE, ENVELOPE_VERSION, promise.result())
+        if answer.error_code or answer.response_data is None:
+            raise KafkaError(ErrorCode(int(answer.error_code)))
+    except KafkaError as error:
+        raise HangUp(f"the controller did not take {request.api.name}: {error}") from error
+    reader = Reader(memoryview(answer.response_data))
+    reader.int32()
+    if is_flexible(request.api, request.version):
+        reader.flexible = True
+        reader.tags()
+    return bytes(reader.buffer[reader.position :])
