@@ -60,7 +60,10 @@ def _initialise(request: Request, broker: Broker, wanted: Any) -> Promise[Identi
     if (expected_id == NO_PRODUCER_ID) != (expected_epoch == NO_PRODUCER_EPOCH):
         return failed(KafkaError(ErrorCode.INVALID_REQUEST, "An expected id and its epoch come together."))
     if transactional_id is None:
-        return done((broker.producer_ids.next(), 0))
+        try:
+            return done((broker.producer_ids.next(), 0))
+        except KafkaError as error:
+            return failed(error)
     timeout_ms = milliseconds(wanted.transaction_timeout)
     return broker.transactions.initialise(
         transactional_id, Initialise(timeout_ms, expected_id, expected_epoch)
