@@ -69,17 +69,7 @@ class Node:
     ) -> None:
         """Without `channel_to` this node is the only one, and has registered itself when this returns."""
         self._random = random
-        self._logs = Logs(
-            disk,
-            settings.log_dirs,
-            clock,
-            random=random,
-            node_id=settings.node_id,
-            cluster_id=settings.cluster_id,
-            retention_check_interval_ms=settings.log_retention_check_interval_ms,
-            producer_expiration_ms=settings.producer_id_expiration_ms,
-            verifying=settings.transaction_partition_verification_enable,
-        )
+        self._logs = _logs(settings, disk, clock, random)
         self._logs.open_directories()
         self._partitions = Partitions()
         self._endpoints = endpoints
@@ -243,6 +233,20 @@ class Node:
 
     def _new_member_suffix(self) -> str:
         return str(UUID(bytes=self._new_topic_id()))
+
+
+def _logs(settings: BrokerSettings, disk: Disk, clock: Clock, random: Random) -> Logs:
+    return Logs(
+        disk,
+        settings.log_dirs,
+        clock,
+        random=random,
+        node_id=settings.node_id,
+        cluster_id=settings.cluster_id,
+        retention_check_interval_ms=settings.log_retention_check_interval_ms,
+        producer_expiration_ms=settings.producer_id_expiration_ms,
+        verifying=settings.transaction_partition_verification_enable,
+    )
 
 
 def _timeouts(settings: BrokerSettings) -> Timeouts:
