@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.kernels.context import Context, Emitter, Getter, Process
-from penstock.kernels.operation import Function, Operation, Parents, TableOperation, ViewOf, store_view
+from penstock.kernels.operation import (
+    Function,
+    Operation,
+    Parents,
+    TableOperation,
+    ViewOf,
+    store_view,
+    value_of,
+)
 from penstock.kernels.record import Change, Record, latest
 
 
@@ -58,17 +66,20 @@ class StreamAggregate(_InStore):
             key, value, timestamp, headers = record
             if key is None or value is None:
                 return
-            row = store.get_stamped(key)
-            old = None if row is None else row.value
+            raw = store.raw_key(key)
+            row = store.read(raw)
+            old = None
             if row is not None:
-                timestamp = latest(timestamp, row.timestamp)
+                old, then = row
+                if then > timestamp:
+                    timestamp = then
             new = aggregator(key, value, initializer() if old is None else old)
             before = None
-            if emitter.needs_old:  # read again: the function may have changed the aggregate in place
-                before = store.get(key) if row is not None or emitter.cached else initializer()
-            newest = store.put(key, new, timestamp)
+            if emitter.needs_old_of(raw):  # read again: the function may have changed the aggregate in place
+                before = value_of(store.read(raw)) if row is not None or emitter.cached else initializer()
+            newest = store.write(raw, new, timestamp)
             if newest is not None:
-                emitter.emit(store.raw_key(key), Record(key, Change(new, before, newest), timestamp, headers))
+                emitter.emit(raw, key, new, before, timestamp, headers, newest)
 
         return process
 
@@ -87,15 +98,16 @@ class StreamReduce(_InStore):
             key, value, timestamp, headers = record
             if key is None or value is None:
                 return
-            row = store.get_stamped(key)
+            raw = store.raw_key(key)
+            row = store.read(raw)
             if row is None:
                 new, old = value, None
             else:
                 new, old = reducer(row.value, value), row.value
                 timestamp = latest(timestamp, row.timestamp)
-            newest = store.put(key, new, timestamp)
+            newest = store.write(raw, new, timestamp)
             if newest is not None:
-                emitter.emit(store.raw_key(key), Record(key, Change(new, old, newest), timestamp, headers))
+                emitter.emit(raw, key, new, old, timestamp, headers, newest)
 
         return process
 
@@ -114,7 +126,8 @@ class TableAggregate(_InStore):
 
         def process(record: Record) -> None:
             key, change, timestamp, headers = record
-            row = store.get_stamped(key)
+            raw = store.raw_key(key)
+            row = store.read(raw)
             old = between = None if row is None else row.value
             if change.old is not None and old is not None:
                 between = self.subtractor(key, change.old, old)
@@ -123,12 +136,11 @@ class TableAggregate(_InStore):
             if change.new is not None:
                 new = self.adder(key, change.new, self.initializer() if between is None else between)
                 timestamp = timestamp if row is None else latest(timestamp, row.timestamp)
-            before = (
-                store.get(key) if emitter.needs_old else None
-            )  # read again: it may have been changed in place
-            newest = store.put(key, new, timestamp)
+            # Read again: it may have been changed in place.
+            before = value_of(store.read(raw)) if emitter.needs_old_of(raw) else None
+            newest = store.write(raw, new, timestamp)
             if newest is not None:
-                emitter.emit(store.raw_key(key), Record(key, Change(new, before, newest), timestamp, headers))
+                emitter.emit(raw, key, new, before, timestamp, headers, newest)
 
         return process
 
@@ -144,7 +156,8 @@ class TableReduce(_InStore):
 
         def process(record: Record) -> None:
             key, change, timestamp, headers = record
-            row = store.get_stamped(key)
+            raw = store.raw_key(key)
+            row = store.read(raw)
             old = between = None if row is None else row.value
             if change.old is not None and old is not None:
                 between = self.subtractor(old, change.old)
@@ -154,12 +167,11 @@ class TableReduce(_InStore):
                 new = change.new if between is None else self.adder(between, change.new)
                 if between is not None:
                     timestamp = latest(timestamp, row.timestamp)
-            before = (
-                store.get(key) if emitter.needs_old else None
-            )  # read again: it may have been changed in place
-            newest = store.put(key, new, timestamp)
+            # Read again: it may have been changed in place.
+            before = value_of(store.read(raw)) if emitter.needs_old_of(raw) else None
+            newest = store.write(raw, new, timestamp)
             if newest is not None:
-                emitter.emit(store.raw_key(key), Record(key, Change(new, before, newest), timestamp, headers))
+                emitter.emit(raw, key, new, before, timestamp, headers, newest)
 
         return process
 

@@ -25,11 +25,12 @@ OnPut = Callable[[str, bytes, bytes | None, int], None]
 class Cells:
     """A map from bytes to bytes that can be scanned in the order of its keys and tells what changed in it."""
 
-    __slots__ = ("_cells", "_dirty", "_keys", "_on_put", "name")
+    __slots__ = ("_cells", "_dirty", "_keys", "_on_put", "get", "name")
 
     def __init__(self, name: str, on_put: OnPut | None = None) -> None:
         self.name = name
         self._cells: dict[bytes, Cell] = {}
+        self.get: Callable[[bytes], Cell | None] = self._cells.get  # the dictionary stays the same one
         self._keys: SortedKeys | None = (
             None  # made by the first scan; a store that is never scanned needs none
         )
@@ -38,9 +39,6 @@ class Cells:
 
     def __len__(self) -> int:
         return len(self._cells)
-
-    def get(self, key: bytes) -> Cell | None:
-        return self._cells.get(key)
 
     def put(self, key: bytes, value: bytes | None, timestamp: int) -> None:
         """Set a cell, or remove it with a tombstone in the changelog."""

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from penstock.kernels.record import UNKNOWN_TIME, Change, Metadata, Record
+from penstock.kernels.record import UNKNOWN_TIME, Change, Headers, Metadata, Record
 
-Held = tuple[Any, Record, Metadata | None]
-"""The row before the step, the record of its last change, and where that came from."""
+Held = tuple[Any, Any, Any, int, Headers, bool, Metadata | None]
+"""The row before the step; key, row, time, headers and `is_latest` of its last change; whence that came."""
 
 Process = Callable[[Record], None]
 Getter = Callable[[Any, int | None], Any]
@@ -93,26 +93,37 @@ class Emitter:
         self._held: dict[bytes, Held] = context.task.held.setdefault(store.name, {})
         context.emitters.append(self)
 
-    def emit(self, raw_key: bytes, record: Record) -> None:
-        change: Change = record.value
-        if not self.cached:
-            self._context.forward(record if self._send_old else record.with_value(_without_old(change)))
-            return
-        first_old = self._held.pop(raw_key, (change.old,))[0]
-        self._held[raw_key] = (first_old, record, self._context.task.metadata)
+    def needs_old_of(self, raw_key: bytes) -> bool:
+        """Whether the next change of this row must say the old value: held back, the first of a step must."""
+        return raw_key not in self._held if self.cached else self._send_old
+
+    def emit(
+        self,
+        raw_key: bytes,
+        key: Any,
+        new: Any,
+        old: Any,
+        timestamp: int,
+        headers: Headers,
+        is_latest: bool = True,
+    ) -> None:
+        if self.cached:
+            held = self._held.pop(raw_key, None)  # it goes to the end: rows are told in the order of the last
+            first_old = old if held is None else held[0]
+            metadata = self._context.task.metadata
+            self._held[raw_key] = (first_old, key, new, timestamp, headers, is_latest, metadata)
+        else:
+            change = Change(new, old if self._send_old else None, is_latest)
+            self._context.forward(Record(key, change, timestamp, headers))
 
     def flush(self) -> None:
         """Forward what was held back, as if each key had changed once."""
         held = list(self._held.values())
         self._held.clear()
-        for old, record, metadata in held:
-            change: Change = record.value
-            if change.new is None and old is None:
+        task, forward, send_old = self._context.task, self._context.forward, self._send_old
+        for old, key, new, timestamp, headers, is_latest, metadata in held:
+            if new is None and old is None:
                 continue
-            self._context.task.metadata = metadata
-            merged = Change(change.new, old if self._send_old else None, change.is_latest)
-            self._context.forward(record.with_value(merged))
-
-
-def _without_old(change: Change) -> Change:
-    return change if change.old is None else Change(change.new, None, change.is_latest)
+            task.metadata = metadata
+            change = Change(new, old if send_old else None, is_latest)
+            forward(Record(key, change, timestamp, headers))

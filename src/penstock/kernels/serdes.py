@@ -8,17 +8,13 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
 
 from penstock.kernels.record import Change, Windowed
 
 T = TypeVar("T")
 
-_INT: Final = struct.Struct(">i")
 _LONG: Final = struct.Struct(">q")
-_SHORT: Final = struct.Struct(">h")
-_DOUBLE: Final = struct.Struct(">d")
-_FLOAT: Final = struct.Struct(">f")
 _TWO_LONGS: Final = struct.Struct(">qq")
 
 
@@ -78,73 +74,57 @@ class BytesSerde:
         return data
 
 
-@dataclass(frozen=True)
-class _Number:
-    def _packed(self, form: struct.Struct, value: float) -> bytes:
+class _Number(Generic[T]):
+    """A number in a fixed number of bytes."""
+
+    _form: ClassVar[struct.Struct]
+
+    def serialize(self, topic: str, value: T) -> bytes:
         try:
-            return form.pack(value)
+            return self._form.pack(value)
         except struct.error as error:
-            raise SerdeError(f"{value!r} does not fit {form.size} bytes: {error}") from error
+            raise SerdeError(f"{value!r} does not fit {self._form.size} bytes: {error}") from error
 
-    def _unpacked(self, form: struct.Struct, topic: str, data: bytes) -> Any:
-        if len(data) != form.size:
-            raise SerdeError(f"{len(data)} bytes of {topic} where {form.size} were expected")
-        return form.unpack(data)[0]
+    def deserialize(self, topic: str, data: bytes) -> T:
+        if len(data) != self._form.size:
+            raise SerdeError(f"{len(data)} bytes of {topic} where {self._form.size} were expected")
+        value: T = self._form.unpack(data)[0]
+        return value
 
 
 @dataclass(frozen=True)
-class ShortSerde(_Number):
+class ShortSerde(_Number[int]):
     """Two bytes, big-endian."""
 
-    def serialize(self, topic: str, value: int) -> bytes:
-        return self._packed(_SHORT, value)
-
-    def deserialize(self, topic: str, data: bytes) -> int:
-        return int(self._unpacked(_SHORT, topic, data))
+    _form = struct.Struct(">h")
 
 
 @dataclass(frozen=True)
-class IntSerde(_Number):
+class IntSerde(_Number[int]):
     """Four bytes, big-endian."""
 
-    def serialize(self, topic: str, value: int) -> bytes:
-        return self._packed(_INT, value)
-
-    def deserialize(self, topic: str, data: bytes) -> int:
-        return int(self._unpacked(_INT, topic, data))
+    _form = struct.Struct(">i")
 
 
 @dataclass(frozen=True)
-class LongSerde(_Number):
+class LongSerde(_Number[int]):
     """Eight bytes, big-endian."""
 
-    def serialize(self, topic: str, value: int) -> bytes:
-        return self._packed(_LONG, value)
-
-    def deserialize(self, topic: str, data: bytes) -> int:
-        return int(self._unpacked(_LONG, topic, data))
+    _form = struct.Struct(">q")
 
 
 @dataclass(frozen=True)
-class FloatSerde(_Number):
+class FloatSerde(_Number[float]):
     """Four bytes, IEEE 754."""
 
-    def serialize(self, topic: str, value: float) -> bytes:
-        return self._packed(_FLOAT, value)
-
-    def deserialize(self, topic: str, data: bytes) -> float:
-        return float(self._unpacked(_FLOAT, topic, data))
+    _form = struct.Struct(">f")
 
 
 @dataclass(frozen=True)
-class DoubleSerde(_Number):
+class DoubleSerde(_Number[float]):
     """Eight bytes, IEEE 754."""
 
-    def serialize(self, topic: str, value: float) -> bytes:
-        return self._packed(_DOUBLE, value)
-
-    def deserialize(self, topic: str, data: bytes) -> float:
-        return float(self._unpacked(_DOUBLE, topic, data))
+    _form = struct.Struct(">d")
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,7 @@ class SessionAggregate(TableOperation):
 
         def tell(session: Windowed, new: Any, old: Any) -> None:
             if not self.on_close:
-                emitter.emit(store.raw_key(session), Record(session, Change(new, old), session.end))
+                emitter.emit(store.raw_key(session), session, new, old, session.end, ())
 
         def process(record: Record) -> None:
             key, value, timestamp, _ = record

@@ -36,15 +36,26 @@ class KeyValueStore:
         return None if found is None else found.value
 
     def get_stamped(self, key: Any) -> Stamped | None:
-        cell = self.cells.get(self.raw_key(key))
-        return None if cell is None else self._stamped(cell)
+        return self.read(self.raw_key(key))
+
+    def read(self, raw: bytes) -> Stamped | None:
+        """The row of a key that is bytes already. Each call makes the value anew."""
+        cell = self.cells.get(raw)
+        if cell is None:
+            return None
+        value, timestamp = cell
+        return Stamped(from_bytes(self._value, self.name, value), timestamp)
 
     def put(self, key: Any, value: Any, timestamp: int | None = None) -> bool | None:
         """Set or, with `None`, delete. True: it is the newest version now, as it always is but in a
         versioned store.
         """
+        return self.write(self.raw_key(key), value, timestamp)
+
+    def write(self, raw: bytes, value: Any, timestamp: int | None = None) -> bool | None:
+        """`put` for a key that is bytes already."""
         when = self._task.record_time if timestamp is None else timestamp
-        self.cells.put(self.raw_key(key), to_bytes(self._value, self.name, value), when)
+        self.cells.put(raw, to_bytes(self._value, self.name, value), when)
         return True
 
     def put_if_absent(self, key: Any, value: Any) -> Any:
@@ -107,7 +118,7 @@ class VersionedStore(KeyValueStore):
         self.history_ms = history_ms
         self._marks = marks  # "observed": the newest time that was put
 
-    def put(self, key: Any, value: Any, timestamp: int | None = None) -> bool | None:
+    def write(self, raw: bytes, value: Any, timestamp: int | None = None) -> bool | None:
         """Set the value as of `timestamp`. False: a newer version is there already. None: beyond history,
         not put.
         """
@@ -115,14 +126,14 @@ class VersionedStore(KeyValueStore):
         observed = self._marks["observed"] = max(self._marks.get("observed", UNKNOWN_TIME), when)
         if when < observed - self.history_ms:
             return None
-        newer = next(self._versions(key, when + 1, None), None)
-        raw = to_bytes(self._value, self.name, value)
-        self.cells.put(self._version_key(key, when), b"\x00" if raw is None else b"\x01" + raw, when)
-        self._expire(key, observed - self.history_ms)
+        newer = next(self._versions(raw, when + 1, None), None)
+        data = to_bytes(self._value, self.name, value)
+        self.cells.put(self._version_key(raw, when), b"\x00" if data is None else b"\x01" + data, when)
+        self._expire(raw, observed - self.history_ms)
         return newer is None
 
-    def get_stamped(self, key: Any) -> Stamped | None:
-        return self.get_as_of(key, None)
+    def read(self, raw: bytes) -> Stamped | None:
+        return self._read_as_of(raw, None)
 
     def get_as_of(self, key: Any, timestamp: int | None) -> Stamped | None:
         """The version that held at `timestamp`; none if it held nothing then, or the time is beyond
@@ -130,7 +141,10 @@ class VersionedStore(KeyValueStore):
         """
         if timestamp is not None and timestamp < self._marks.get("observed", UNKNOWN_TIME) - self.history_ms:
             return None
-        for _, cell in self._versions(key, None, timestamp, reverse=True):
+        return self._read_as_of(self.raw_key(key), timestamp)
+
+    def _read_as_of(self, raw: bytes, timestamp: int | None) -> Stamped | None:
+        for _, cell in self._versions(raw, None, timestamp, reverse=True):
             if cell.value[:1] == b"\x00":
                 return None
             return Stamped(from_bytes(self._value, self.name, cell.value[1:]), cell.timestamp)
@@ -139,18 +153,17 @@ class VersionedStore(KeyValueStore):
     def range(self, low: Any = None, high: Any = None, *, reverse: bool = False) -> Iterator[tuple[Any, Any]]:
         raise NotImplementedError(f"{self.name} is versioned: it answers get and get_as_of, no ranges")
 
-    def _version_key(self, key: Any, timestamp: int) -> bytes:
-        raw = self.raw_key(key)
+    def _version_key(self, raw: bytes, timestamp: int) -> bytes:
         return raw + len(raw).to_bytes(4, "big") + _LONG.pack(max(timestamp, 0))
 
     def _versions(
-        self, key: Any, low: int | None, high: int | None, *, reverse: bool = False
+        self, raw: bytes, low: int | None, high: int | None, *, reverse: bool = False
     ) -> Iterator[tuple[bytes, Cell]]:
-        first = self._version_key(key, 0 if low is None else low)
-        last = self._version_key(key, 2**63 - 1 if high is None else high)
+        first = self._version_key(raw, 0 if low is None else low)
+        last = self._version_key(raw, 2**63 - 1 if high is None else high)
         return self.cells.scan(first, last, reverse=reverse)
 
-    def _expire(self, key: Any, horizon: int) -> None:
+    def _expire(self, raw: bytes, horizon: int) -> None:
         """Of the versions before `horizon` only the last one still says what held at it."""
-        for raw, _ in list(self._versions(key, None, horizon))[:-1]:
-            self.cells.forget(raw)
+        for version, _ in list(self._versions(raw, None, horizon))[:-1]:
+            self.cells.forget(version)

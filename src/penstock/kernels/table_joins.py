@@ -119,10 +119,11 @@ class TableJoinMerge(TableOperation):
         emitter = Emitter(context, store, send_old=self.send_old, cached=self.caching)
 
         def process(record: Record) -> None:
-            old = store.get(record.key) if emitter.cached else record.value.old
-            newest = store.put(record.key, record.value.new, record.timestamp)
+            key, change, timestamp, headers = record
+            raw = store.raw_key(key)
+            old = value_of(store.read(raw)) if emitter.cached else change.old
+            newest = store.write(raw, change.new, timestamp)
             if newest is not None:
-                change = Change(record.value.new, old, newest)
-                emitter.emit(store.raw_key(record.key), record.with_value(change))
+                emitter.emit(raw, key, change.new, old, timestamp, headers, newest)
 
         return process

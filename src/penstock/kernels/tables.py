@@ -16,6 +16,7 @@ from penstock.kernels.operation import (
     TableOperation,
     ViewOf,
     store_view,
+    value_of,
 )
 from penstock.kernels.record import Change, Record, Stamped
 
@@ -54,11 +55,11 @@ class TableSource(TableOperation):
         def process(record: Record) -> None:
             if record.key is None:
                 return
-            old = store.get(record.key) if emitter.needs_old else None
-            newest = store.put(record.key, record.value, record.timestamp)
+            raw = store.raw_key(record.key)
+            old = value_of(store.read(raw)) if emitter.needs_old_of(raw) else None
+            newest = store.write(raw, record.value, record.timestamp)
             if newest is not None:
-                change = Change(record.value, old, newest)
-                emitter.emit(store.raw_key(record.key), record.with_value(change))
+                emitter.emit(raw, record.key, record.value, old, record.timestamp, record.headers, newest)
 
         return process
 
@@ -126,7 +127,8 @@ class _RowByRow(TableOperation):
                 return
             newest = store.put(record.key, new, record.timestamp)
             if newest is not None:
-                emitter.emit(store.raw_key(record.key), record.with_value(Change(new, old, newest)))
+                raw = store.raw_key(record.key)
+                emitter.emit(raw, record.key, new, old, record.timestamp, record.headers, newest)
 
         return process
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from penstock.kernels.record import Headers
 
@@ -59,6 +59,10 @@ class PartitionTimeOnInvalidTimestamp:
         if record.timestamp < 0 and partition_time < 0:
             raise InvalidTimestamp(f"the first record of {record.topic}-{record.partition} has no timestamp")
         return record.timestamp if record.timestamp >= 0 else partition_time
+
+
+OWN_TIME: Final = (FailOnInvalidTimestamp, SkipOnInvalidTimestamp, PartitionTimeOnInvalidTimestamp)
+"""Extractors that take a record's own time as it is, if it has one."""
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,8 @@ from penstock.kernels.serdes import Serde, from_bytes, to_bytes
 from penstock.kernels.sorted_keys import SortedKeys
 
 _SUFFIX: Final = struct.Struct(">qi")
+suffix = _SUFFIX.pack
+"""How a cell's key goes on behind the key: start and sequence number."""
 _LONG: Final = struct.Struct(">q")
 _LAST_SEQUENCE: Final = 2**31 - 1
 SMALLEST_SEGMENT_MS: Final = 60_000
@@ -29,21 +31,23 @@ class Expiry:
         self._cells, self._retention_ms, self._marks = cells, retention_ms, marks
         self._segment_ms = max(retention_ms // 2, SMALLEST_SEGMENT_MS)
         self._by_time = SortedKeys()  # the time's eight bytes, then the cell's key
+        self._observe(marks.get("observed", UNKNOWN_TIME))
 
     def segment(self, timestamp: int) -> int:
         return timestamp // self._segment_ms
 
-    @property
-    def oldest_readable(self) -> int:
-        return self._marks.get("observed", UNKNOWN_TIME) - self._retention_ms + 1
+    def _observe(self, observed: int) -> None:
+        self._observed = observed  # the newest time that was put, as the marks have it
+        self.oldest_readable = observed - self._retention_ms + 1
+        self._oldest_kept = self.segment(observed - self._retention_ms) * self._segment_ms
 
     def admits(self, timestamp: int) -> bool:
         """Take note of a time, free what it makes too old; false if it is itself too old to be stored."""
-        observed = self._marks.get("observed", UNKNOWN_TIME)
-        if timestamp > observed:
-            self._marks["observed"] = observed = timestamp
-            self._free(self.segment(observed - self._retention_ms))
-        return self.segment(timestamp) >= self.segment(observed - self._retention_ms)
+        if timestamp > self._observed:
+            self._marks["observed"] = timestamp
+            self._observe(timestamp)
+            self._free()
+        return timestamp >= self._oldest_kept
 
     def put(self, raw: bytes, time: int, value: bytes | None, timestamp: int) -> None:
         there = self._cells.get(raw) is not None
@@ -64,12 +68,13 @@ class Expiry:
                 yield entry[8:], cell
 
     def index(self, times: Iterator[tuple[bytes, int]]) -> None:
-        """Make the index anew, after the cells were loaded."""
+        """Make the index anew, after the cells and marks were loaded."""
+        self._observe(self._marks.get("observed", UNKNOWN_TIME))
         self._by_time = SortedKeys(_LONG.pack(max(time, 0)) + raw for raw, time in times)
 
-    def _free(self, first_live_segment: int) -> None:
+    def _free(self) -> None:
         while (entry := self._by_time.first()) is not None:
-            if self.segment(_LONG.unpack_from(entry)[0]) >= first_live_segment:
+            if _LONG.unpack_from(entry)[0] >= self._oldest_kept:
                 return
             self._by_time.remove(entry)
             self._cells.forget(entry[8:])
@@ -102,10 +107,14 @@ class WindowStore:
         """Called when the cells were loaded."""
         self._expiry.index((raw, _SUFFIX.unpack(raw[-12:])[0]) for raw, _ in self.cells.snapshot())
 
-    def raw_key(self, key: Any, start: int, sequence: int = 0) -> bytes:
+    def prefix(self, key: Any) -> bytes:
+        """What the cells of a key begin with."""
         raw = to_bytes(self._key, self.name, key)
         assert raw is not None, f"{self.name} takes no null keys"
-        return raw + _SUFFIX.pack(start, sequence)
+        return raw
+
+    def raw_key(self, key: Any, start: int, sequence: int = 0) -> bytes:
+        return self.prefix(key) + _SUFFIX.pack(start, sequence)
 
     def put(self, key: Any, value: Any, start: int, timestamp: int | None = None) -> None:
         if not self._expiry.admits(start) or (self._duplicates and value is None):
@@ -117,15 +126,25 @@ class WindowStore:
         raw = self.raw_key(key, start, sequence)
         self._expiry.put(raw, start, to_bytes(self._value, self.name, value), when)
 
+    def write(self, raw: bytes, value: Any, start: int, timestamp: int) -> None:
+        """`put` for a cell's key, in a store without duplicates."""
+        if self._expiry.admits(start):
+            self._expiry.put(raw, start, to_bytes(self._value, self.name, value), timestamp)
+
     def fetch(self, key: Any, start: int) -> Any:
         found = self.fetch_stamped(key, start)
         return None if found is None else found.value
 
     def fetch_stamped(self, key: Any, start: int) -> Stamped | None:
-        if start < self._expiry.oldest_readable:
+        return self.read(self.raw_key(key, start), start)
+
+    def read(self, raw: bytes, start: int) -> Stamped | None:
+        """The row of a cell's key and the start in it. Each call makes the value anew."""
+        cell = self.cells.get(raw)
+        if cell is None or start < self._expiry.oldest_readable:
             return None
-        cell = self.cells.get(self.raw_key(key, start))
-        return None if cell is None else self._stamped(cell)
+        value, timestamp = cell
+        return Stamped(from_bytes(self._value, self.name, value), timestamp)
 
     def fetch_range(
         self, key: Any, first: int, last: int, *, reverse: bool = False

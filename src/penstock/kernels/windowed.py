@@ -8,9 +8,9 @@ from typing import Any
 
 from penstock.kernels.aggregates import add_one, zero
 from penstock.kernels.context import Context, Emitter, Getter, Process
-from penstock.kernels.operation import Function, Parents, TableOperation, ViewOf
-from penstock.kernels.record import UNKNOWN_TIME, Change, Record, Stamped, Windowed, latest
-from penstock.kernels.window_store import WindowStore
+from penstock.kernels.operation import Function, Parents, TableOperation, ViewOf, value_of
+from penstock.kernels.record import UNKNOWN_TIME, Change, Headers, Record, Stamped, Windowed, latest
+from penstock.kernels.window_store import WindowStore, suffix
 from penstock.kernels.windows import FOREVER, AnyTimeWindows, TimeWindows
 
 
@@ -44,12 +44,14 @@ class WindowTeller:
         self._on_close = operation.on_close
         cached = operation.caching and not operation.on_close
         self._emitter = Emitter(context, self._store, send_old=operation.send_old, cached=cached)
-        self.cached, self.needs_old = self._emitter.cached, self._emitter.needs_old
+        self.cached, self.needs_old_of = self._emitter.cached, self._emitter.needs_old_of
 
-    def update(self, record: Record, window: Windowed, change: Change, timestamp: int) -> None:
+    def update(
+        self, raw: bytes, window: Windowed, new: Any, old: Any, timestamp: int, headers: Headers
+    ) -> None:
+        """`raw` is the key of the window's cell."""
         if not self._on_close:
-            raw = self._store.raw_key(window.key, window.start)
-            self._emitter.emit(raw, Record(window, change, timestamp, record.headers))
+            self._emitter.emit(raw, window, new, old, timestamp, headers)
 
     def close(self, record: Record, close_time: int, first: int, last: int) -> None:
         """Tell the windows that begin from `first` to `last`: those that closed since the last time."""
@@ -77,27 +79,30 @@ class WindowAggregate(WindowedAggregation):
         store, windows = context.stores[self.store], self.windows
         initializer, aggregator = self.initializer, self.aggregator
         teller = WindowTeller(context, self)
-        grace_ms, size_ms = windows.grace_ms, windows.size_ms
+        grace_ms, size_ms, starts = windows.grace_ms, windows.size_ms, windows.starts
 
         def process(record: Record) -> None:
-            key, value, timestamp, _ = record
+            key, value, timestamp, headers = record
             if key is None:
                 return
             close_time = context.advance("stream_time", timestamp) - grace_ms
-            for start in windows.starts(timestamp):
-                if start + size_ms <= close_time:
+            prefix = store.prefix(key)
+            for start in starts(timestamp):
+                end = start + size_ms
+                if end <= close_time:
                     continue  # late: the window is closed
-                row = store.fetch_stamped(key, start)
+                raw = prefix + suffix(start, 0)
+                row = store.read(raw, start)
                 when = timestamp if row is None else latest(timestamp, row.timestamp)
                 old = initializer() if row is None else row.value
                 new = aggregator(key, value, old)
                 before = None
-                if teller.needs_old:  # read again: the function may have changed the aggregate in place
+                if teller.needs_old_of(raw):  # read again: the function may have changed it in place
                     there = row is not None or teller.cached
-                    before = store.fetch(key, start) if there else initializer()
-                store.put(key, new, start, when)
-                window = Windowed(key, start, min(start + size_ms, FOREVER))
-                teller.update(record, window, Change(new, before), when)
+                    before = value_of(store.read(raw, start)) if there else initializer()
+                store.write(raw, new, start, when)
+                window = Windowed(key, start, end if end < FOREVER else FOREVER)
+                teller.update(raw, window, new, before, when, headers)
             if teller.is_due(close_time):
                 self._tell_closed(teller, record, close_time)
 

@@ -5,7 +5,7 @@ Durations are milliseconds, or a `timedelta`; they are kept as milliseconds.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
@@ -70,13 +70,10 @@ class TimeWindows(_Durations):
     def retention_ms(self) -> int:
         return self.size_ms + self.grace_ms
 
-    def starts(self, timestamp: int) -> Iterator[int]:
+    def starts(self, timestamp: int) -> Sequence[int]:
         """Where the windows begin that hold this time, oldest first."""
         size, advance = self.size_ms, self.advance_ms
-        start = max(0, timestamp - size + advance) // advance * advance
-        while start <= timestamp:
-            yield start
-            start += advance
+        return range(max(0, timestamp - size + advance) // advance * advance, timestamp + 1, advance)
 
 
 @dataclass(frozen=True)
@@ -92,9 +89,8 @@ class UnlimitedWindows(_Durations):
     def __post_init__(self) -> None:
         self._set("start", self.start, 0)
 
-    def starts(self, timestamp: int) -> Iterator[int]:
-        if timestamp >= self.start:
-            yield self.start
+    def starts(self, timestamp: int) -> Sequence[int]:
+        return (self.start,) if timestamp >= self.start else ()
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,8 @@ class Punctuators:
 
     def run(self, kind: str, time: int) -> None:
         """Call what is due. After a gap each is called once, not once for every interval missed."""
+        if not self._scheduled:
+            return
         while due := [
             one for one in self._scheduled if one.kind == kind and one.due <= time and not one.cancelled
         ]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from heapq import heapify, heappop, heapreplace
 from typing import NamedTuple
 
 from penstock.kernels.record import Headers
@@ -70,14 +70,27 @@ class DeadLetters:
 
 def merged(records: Iterable[RawRecord]) -> Iterable[RawRecord]:
     """Records of several partitions in the order in which Kafka Streams takes them."""
-    queues: dict[tuple[str, int], deque[RawRecord]] = {}
+    queues: dict[tuple[str, int], list[RawRecord]] = {}
     for record in records:
-        queues.setdefault((record.topic, record.partition), deque()).append(record)
+        place = record[:2]
+        if place in queues:
+            queues[place].append(record)
+        else:
+            queues[place] = [record]
     if len(queues) == 1:
-        yield from next(iter(queues.values()))
-        return
-    while queues:
-        place = min(queues, key=lambda at: queues[at][0].timestamp)
-        yield queues[place].popleft()
-        if not queues[place]:
-            del queues[place]
+        return next(iter(queues.values()))
+    return _merge(list(queues.values()))
+
+
+def _merge(queues: list[list[RawRecord]]) -> Iterator[RawRecord]:
+    """The smallest head first; of equal ones, that of the queue that came first."""
+    heap = [(queue[0].timestamp, number, queue[0], iter(queue[1:])) for number, queue in enumerate(queues)]
+    heapify(heap)
+    while heap:
+        _, number, head, rest = heap[0]
+        yield head
+        following = next(rest, None)
+        if following is None:
+            heappop(heap)
+        else:
+            heapreplace(heap, (following.timestamp, number, following, rest))

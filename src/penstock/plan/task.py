@@ -17,7 +17,7 @@ from penstock.kernels.expressions import NeedsSpark
 from penstock.kernels.operation import TableOperation
 from penstock.kernels.record import UNKNOWN_TIME, Metadata, Record
 from penstock.kernels.serdes import SerdeError, from_bytes, to_bytes
-from penstock.kernels.timestamps import Incoming
+from penstock.kernels.timestamps import OWN_TIME, Incoming
 from penstock.kernels.told import ToldRows
 from penstock.plan.nodes import Node, Sink, Source
 from penstock.plan.plan import Plan
@@ -32,6 +32,14 @@ class Snapshot(NamedTuple):
     marks: dict[str, dict[str, int]]  # of nodes and stores, by name
     stream_time: int
     partition_times: dict[tuple[str, int], int]
+
+
+class _Inlet(NamedTuple):
+    """How the records of a topic come in."""
+
+    source: Source
+    process: Process
+    own_time: bool  # a record counts with the time that it has
 
 
 class _Views:
@@ -93,6 +101,7 @@ class Task:
         self._bind()
         self._sources = [(node, source) for node, source in plan.sources]
         self._source_of: dict[str, tuple[Node, Source]] = {}
+        self._inlets: dict[str, _Inlet] = {}
 
     def _context(self, node: Node) -> Context:
         context = Context(node.name, self.state, marks=self._marks.setdefault(f"node {node.name}", {}))
@@ -141,36 +150,44 @@ class Task:
 
     def process(self, raw: RawRecord) -> None:
         """Take one record all the way through, then let punctuators of stream time have their turn."""
-        node, source = self.source_of(raw.topic)
+        topic, partition, offset, own_time, raw_key, raw_value, headers = raw
+        inlet = self._inlets.get(topic) or self._inlet(topic)
+        source = inlet.source
         try:
-            key = from_bytes(source.key_serde, raw.topic, raw.key)
-            value = from_bytes(source.value_serde, raw.topic, raw.value)
+            key = from_bytes(source.key_serde, topic, raw_key)
+            value = from_bytes(source.value_serde, topic, raw_value)
         except SerdeError as error:
             letter = self._on_bad_record(raw, error)
             if letter is not None:
                 self.outputs.append(letter)
             return
-        timestamp = self._time_of(raw, source, key, value)
+        times, place = self._partition_times, (topic, partition)
+        partition_time = times.get(place, UNKNOWN_TIME)
+        if inlet.own_time and own_time >= 0:
+            timestamp = own_time
+        else:
+            now_ms = self.state.now_ms
+            incoming = Incoming(topic, partition, offset, own_time, key, value, headers, now_ms)
+            timestamp = source.extractor(incoming, partition_time)
+        if timestamp > partition_time:
+            times[place] = timestamp
         if timestamp < 0:
             return
         state = self.state
-        if not source.is_global and timestamp > state.stream_time:
+        state.metadata = Metadata(topic, partition, offset, timestamp, headers)
+        if source.is_global:
+            inlet.process(Record(key, value, timestamp, headers))
+            return
+        if timestamp > state.stream_time:
             state.stream_time = timestamp
-        state.metadata = Metadata(raw.topic, raw.partition, raw.offset, timestamp, raw.headers)
-        self._processes[node.name](Record(key, value, timestamp, raw.headers))
-        if state.stream_time != UNKNOWN_TIME and not source.is_global:
-            self.punctuators.run("stream_time", state.stream_time)
+        inlet.process(Record(key, value, timestamp, headers))
+        self.punctuators.run("stream_time", state.stream_time)
 
-    def _time_of(self, raw: RawRecord, source: Source, key: Any, value: Any) -> int:
-        place = (raw.topic, raw.partition)
-        partition_time = self._partition_times.get(place, UNKNOWN_TIME)
-        incoming = Incoming(
-            raw.topic, raw.partition, raw.offset, raw.timestamp, key, value, raw.headers, self.state.now_ms
-        )
-        timestamp = source.extractor(incoming, partition_time)
-        if timestamp > partition_time:
-            self._partition_times[place] = timestamp
-        return timestamp
+    def _inlet(self, topic: str) -> _Inlet:
+        node, source = self.source_of(topic)
+        inlet = _Inlet(source, self._processes[node.name], isinstance(source.extractor, OWN_TIME))
+        self._inlets[topic] = inlet
+        return inlet
 
     def source_of(self, topic: str) -> tuple[Node, Source]:
         """The source that reads a topic, internal ones by their full name."""
