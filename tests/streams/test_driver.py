@@ -21,7 +21,6 @@ from penstock.streams import (
     TopologyTestDriver,
     skip,
 )
-from penstock.streams.application import NotRunnable
 
 S = StringSerde()
 
@@ -91,11 +90,10 @@ def test_a_column_expression_needs_a_jvm() -> None:
         TopologyTestDriver(builder.build())
 
 
-def test_an_application_says_that_it_cannot_be_started_yet() -> None:
+def test_an_application_knows_its_internal_topics_before_it_starts() -> None:
     application = Application(word_count(), "app", "127.0.0.1:9092")
     assert application.internal_topics == ["app-counts-changelog", "app-counts-repartition"]
-    with pytest.raises(NotRunnable, match="app cannot be started"):
-        application.start()
+    assert application.state == "created"
 
 
 def test_a_hundred_warm_cases_take_less_than_ten_seconds() -> None:

@@ -34,7 +34,7 @@ class Cells:
         self._keys: SortedKeys | None = (
             None  # made by the first scan; a store that is never scanned needs none
         )
-        self._dirty: dict[bytes, None] = {}
+        self._dirty: dict[bytes, bool] = {}  # what changed, and whether the changelog is to be told
         self._on_put = on_put
 
     def __len__(self) -> int:
@@ -48,14 +48,14 @@ class Cells:
             if self._keys is not None and key not in self._cells:
                 self._keys.add(key)
             self._cells[key] = Cell(value, timestamp)
-        self._dirty[key] = None
+        self._dirty[key] = True
         if self._on_put is not None:
             self._on_put(self.name, key, value, timestamp)
 
     def forget(self, key: bytes) -> None:
         """Remove a cell that expired. The changelog is not told: its own retention deletes what it has."""
         self._remove(key)
-        self._dirty[key] = None
+        self._dirty[key] = False
 
     def _remove(self, key: bytes) -> None:
         if self._cells.pop(key, None) is not None and self._keys is not None:
@@ -71,6 +71,10 @@ class Cells:
             cell = self._cells.get(key)
             if cell is not None:
                 yield key, cell
+
+    def told_changes(self) -> list[Entry]:
+        """What a changelog is to be told of the changes that `take_changes` will give."""
+        return [(key, self._cells.get(key)) for key, told in self._dirty.items() if told]
 
     def take_changes(self) -> list[Entry]:
         """What changed since this was last asked; `None` stands for a cell that is gone."""

@@ -55,6 +55,10 @@ class Plan:
         return ((node, node.operation) for node in self.nodes if isinstance(node.operation, Sink))
 
     @cached_property
+    def sources_by_name(self) -> dict[str, Source]:
+        return {node.name: source for node, source in self.sources}
+
+    @cached_property
     def internal_names(self) -> frozenset[str]:
         return frozenset(topic.name for topic in self.internal_topics)
 

@@ -31,6 +31,20 @@ class Punctuators:
 
         return cancel
 
+    @property
+    def dues(self) -> dict[str, int]:
+        """When each is due next, by its turn among those that were scheduled when the task was made."""
+        return {str(turn): one.due for turn, one in enumerate(self._scheduled)}
+
+    def load(self, dues: dict[str, int]) -> None:
+        """Go on as an earlier task of the same plan; what it scheduled later than at its start is gone."""
+        for turn, one in enumerate(self._scheduled):
+            one.due = dues.get(str(turn), one.due)
+
+    def shortest(self, kind: str) -> int | None:
+        """The shortest interval of a kind; none if nothing is scheduled."""
+        return min((one.interval for one in self._scheduled if one.kind == kind), default=None)
+
     def run(self, kind: str, time: int) -> None:
         """Call what is due. After a gap each is called once, not once for every interval missed."""
         if not self._scheduled:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from penstock.kernels.cells import Cells, Entry, OnPut
 from penstock.kernels.context import Context, Getter, Process, TaskState
@@ -23,6 +23,8 @@ from penstock.plan.nodes import Node, Sink, Source
 from penstock.plan.plan import Plan
 from penstock.plan.punctuation import Punctuators
 from penstock.plan.raw_records import OnBadRecord, Produced, RawRecord, fail, merged
+
+PUNCTUATORS: Final = "punctuators"  # the mark under which their next times are saved
 
 
 class Snapshot(NamedTuple):
@@ -235,6 +237,11 @@ class Task:
         self.outputs.clear()  # the sinks hold this very list
         return outputs
 
+    def told_changes(self) -> dict[str, list[Entry]]:
+        """What the changelogs are to be told of the changes that `take_changes` will give."""
+        logged = (spec.name for spec in self.plan.used_stores if spec.logging and spec.name in self.cells)
+        return {name: told for name in logged if (told := self.cells[name].told_changes())}
+
     def take_changes(self) -> Snapshot:
         """What changed in the state since this was last asked."""
         return self._saved({name: cells.take_changes() for name, cells in self.cells.items()})
@@ -244,6 +251,8 @@ class Task:
 
     def _saved(self, stores: dict[str, list[Entry]]) -> Snapshot:
         marks = {name: dict(known) for name, known in self._marks.items() if known}
+        if self.punctuators.dues:
+            marks[PUNCTUATORS] = self.punctuators.dues
         return Snapshot(stores, marks, self.state.stream_time, dict(self._partition_times))
 
     def load(self, saved: Sequence[Snapshot]) -> None:
@@ -252,7 +261,10 @@ class Task:
             for name, entries in snapshot.stores.items():
                 self.cells[name].load(entries)
             for name, marks in snapshot.marks.items():
-                self._marks[name].update(marks)
+                if name == PUNCTUATORS:
+                    self.punctuators.load(marks)
+                elif name in self._marks:
+                    self._marks[name].update(marks)
             self.state.stream_time = snapshot.stream_time
             self._partition_times.update(snapshot.partition_times)
         for store in self.stores.values():

@@ -34,6 +34,10 @@ class Checkpoint:
         except (KeyError, TypeError, ValueError) as error:
             raise CheckpointUnreadable(f"{self._location}: no {error} where Spark writes it") from None
 
+    def offsets(self, batch_id: int) -> Any:
+        """Where the batch of a query with one source ends."""
+        return self._parsed(f"offsets/{batch_id}", line=2)
+
     def _parsed(self, name: str, *, line: int) -> Any:
         try:
             return json.loads(self._read(name).splitlines()[line])

@@ -1,26 +1,39 @@
-"""`Application`: a topology that runs. Its engine is Spark, and the host for it is not part of this
-release.
-"""
+"""`Application`: a topology that runs. Its engine is Spark (`penstock.spark.host`), imported when it
+starts."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from penstock.streams.topology import Topology
 
+if TYPE_CHECKING:
+    from penstock.spark.host.host import Host
 
-class NotRunnable(RuntimeError):
-    """An application that cannot be started, and why."""
 
-
-@dataclass(frozen=True)
 class Application:
-    """A topology with its id: the id names the group, the internal topics and the changelogs."""
+    """A topology with its id: the id names the group, the transactional id, the internal topics.
 
-    topology: Topology
-    application_id: str
-    bootstrap_servers: str
-    settings: dict[str, str] = field(default_factory=dict)
+    `settings` are Kafka Streams' (docs/streams.md lists them). `state_dir` holds the state files of this
+    instance, and may be deleted when nothing runs: what is missing is read from the changelog topics.
+    """
+
+    def __init__(
+        self,
+        topology: Topology,
+        application_id: str,
+        bootstrap_servers: str,
+        settings: Mapping[str, str] | None = None,
+        state_dir: str | Path | None = None,
+    ) -> None:
+        self.topology = topology
+        self.application_id = application_id
+        self.bootstrap_servers = bootstrap_servers
+        self.settings = dict(settings or {})
+        self.state_dir = state_dir
+        self._host: Host | None = None
 
     @property
     def internal_topics(self) -> list[str]:
@@ -32,9 +45,46 @@ class Application:
             repartition + [plan.changelog_name(store.name, self.application_id) for store in logged]
         )
 
-    def start(self) -> None:
-        """Refused: topologies run in the test driver only, until the host on Spark is there."""
-        raise NotRunnable(
-            f"{self.application_id} cannot be started: topologies run in TopologyTestDriver only, "
-            "because the host that runs them on Spark is not part of this release (docs/streams.md)"
-        )
+    def start(self, spark: Any = None, trigger: Mapping[str, Any] | None = None) -> None:
+        """Check topics, create internal ones, and begin to run in the background, as soon as no other
+        instance does.
+
+        `spark` is a session, by default that of `penstock.spark.session()`; `trigger` are the keywords of
+        Spark's own trigger: `{"processingTime": "1 second"}`, or `{"availableNow": True}`, which ends by
+        itself.
+        """
+        from penstock.spark.host.host import Host
+        from penstock.spark.host.settings import host_settings
+        from penstock.spark.launch import session
+
+        if self._host is not None:
+            raise RuntimeError(f"{self.application_id} was started before: make another Application")
+        settings = host_settings(self.settings, self.state_dir)
+        host = Host(self.topology.plan, self.application_id, self.bootstrap_servers, settings)
+        host.start(session(self.application_id) if spark is None else spark, trigger)
+        self._host = host
+
+    def wait(self, timeout_seconds: float | None = None) -> bool:
+        """Wait until the application has ended; whether it has."""
+        return self._started.wait(timeout_seconds)
+
+    def close(self) -> None:
+        """End it, the batch that runs included. Nothing is lost: another start goes on where it was."""
+        if self._host is not None:
+            self._host.close()
+
+    @property
+    def state(self) -> str:
+        """`created`, `standing by`, `running`, `failed` or `closed`."""
+        return "created" if self._host is None else self._host.state
+
+    @property
+    def error(self) -> BaseException | None:
+        """Why it failed."""
+        return None if self._host is None else self._host.error
+
+    @property
+    def _started(self) -> Host:
+        if self._host is None:
+            raise RuntimeError(f"{self.application_id} was not started")
+        return self._host

@@ -1,0 +1,121 @@
+"""One micro-batch: its frame of stages, written with changelogs and input offsets in one transaction."""
+
+from __future__ import annotations
+
+import logging
+import re
+import uuid
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from pyspark import Broadcast
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as f
+
+from penstock.spark.checkpoints import Checkpoint
+from penstock.spark.host.commits import Commits
+from penstock.spark.host.program import Order, Program
+from penstock.spark.host.rows import NEXT, RECORD, SCHEMA
+from penstock.spark.host.work import shipped, work
+from penstock.spark.progress import Batch
+from penstock.spark.source import from_json
+from penstock.wire.cluster import TopicPartition
+from penstock.wire.errors import Fenced
+
+log = logging.getLogger(__name__)
+
+ATTEMPTS: Final = 4  # as often as Spark tries a task
+WRITTEN: Final = ("key", "value", "topic", "partition", "headers", "timestamp")
+# What a repetition may heal: processes and connections that were lost. A user's function fails again.
+_PASSING: Final = re.compile(
+    r"penstock\.wire\.|ExecutorLost|Executor heartbeat|worker exited|crashed|FetchFailed|fetch failed|"
+    r"[Bb]arrier|Connection (reset|refused)|SparkOutOfMemory|Remote RPC client disassociated"
+)
+
+Write = Callable[[DataFrame, Batch, Mapping[TopicPartition, int]], None]
+
+
+class GrownTopic(RuntimeError):
+    """A topic has more partitions than when the application started."""
+
+
+class Batches:
+    """What `foreachBatch` calls, in the driver's one thread."""
+
+    def __init__(
+        self,
+        program: Program,
+        commits: Commits,
+        checkpoint: Checkpoint,
+        positions: Mapping[TopicPartition, int],
+        write: Write,
+    ) -> None:
+        self._program, self._commits, self._checkpoint, self._write = program, commits, checkpoint, write
+        self._positions = dict(positions)
+        self._shipped: Broadcast[bytes] | None = None
+
+    def run(self, rows: DataFrame, batch_id: int) -> None:
+        """Process, write and commit a batch."""
+        planned_ms = self._checkpoint.batch(batch_id).planned_ms
+        ends = from_json(self._checkpoint.offsets(batch_id))
+        self._check_partitions(ends)
+        if self._shipped is None:
+            rows.sparkSession.conf.set(
+                "spark.sql.adaptive.enabled", "false"
+            )  # every shard runs in every batch
+            self._shipped = rows.sparkSession.sparkContext.broadcast(shipped(self._program))
+        batch = Batch(self._program.application_id, self._commits.next_version, planned_ms)
+        token = self._written(rows, batch, ends)
+        self._commits.add(batch, token)
+        self._positions.update(ends)
+
+    def _written(self, rows: DataFrame, batch: Batch, ends: Mapping[TopicPartition, int]) -> str:
+        for attempt in range(1, ATTEMPTS + 1):
+            token = f"{uuid.uuid4().hex[:12]}"
+            order = Order(
+                batch.batch_id, token, dict(self._commits.tokens), batch.planned_ms, dict(self._positions)
+            )
+            try:
+                self._write(self._frame(rows, order, ends).select(*WRITTEN), batch, ends)
+                return token
+            except Fenced:
+                raise
+            except Exception as error:
+                if attempt == ATTEMPTS or not _PASSING.search(str(error)):
+                    raise
+                log.warning("batch %d, attempt %d failed and is repeated: %s", batch.batch_id, attempt, error)
+        raise AssertionError("the last attempt returns or raises")
+
+    def _frame(self, rows: DataFrame, order: Order, ends: Mapping[TopicPartition, int]) -> DataFrame:
+        """The stages one behind the other, with a shuffle before each; the first needs none if it has no
+        state."""
+        assert self._shipped is not None
+        frame = rows.select(*RECORD)
+        for number, stage in enumerate(self._program.stages):
+            if number or stage.keeps_state:
+                if not number:
+                    frame = frame.withColumn(NEXT, self._first_shards(ends))
+                frame = frame.repartitionById(stage.shards, NEXT)
+            frame = frame.mapInArrow(work(self._shipped, self._program.run_id, number, order), SCHEMA)
+        return frame
+
+    def _first_shards(self, ends: Mapping[TopicPartition, int]) -> Column:
+        """The Spark partition of a record as it was read: its own partition's shard where its run is."""
+        stage = self._program.stages[0]
+        chosen: Column = f.col("partition") % f.lit(stage.shards)  # for a later stage: passed on by any
+        for topic in sorted({place.topic for place in (*self._positions, *ends)}):
+            run = self._program.run_of(topic)
+            if run in stage.runs:
+                chosen = f.when(f.col("topic") == topic, f.col("partition") + run.first_shard).otherwise(
+                    chosen
+                )
+        return chosen
+
+    def _check_partitions(self, ends: Mapping[TopicPartition, int]) -> None:
+        for place in ends.keys() - self._positions.keys():
+            run = self._program.run_of(place.topic)
+            if run is not None and place.partition >= run.shards:
+                raise GrownTopic(
+                    f"{place} is new, and the application was started with {run.shards} shards for it: "
+                    "start it again"
+                )

@@ -1,0 +1,99 @@
+"""What every task of an application must know: the plan cut into stages, names, and where state lies.
+
+Made by the driver when the application starts (`Program`), and for each batch (`Order`); sent to the workers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from penstock.plan.groups import part, subtopologies
+from penstock.plan.plan import Plan
+from penstock.plan.raw_records import OnBadRecord
+from penstock.spark.host.stages import Run, Stage
+from penstock.wire.cluster import TopicPartition
+
+
+@dataclass(frozen=True)
+class Program:
+    """Fixed for one run of an application."""
+
+    run_id: str
+    plan: Plan
+    application_id: str
+    servers: str
+    state: Path
+    stages: tuple[Stage, ...]
+    partitions: Mapping[str, int]
+    """Of all topics that are read or repartitioned through, by their names in the cluster."""
+    emit_every_update: bool
+    on_bad_record: OnBadRecord
+
+    @cached_property
+    def runs(self) -> tuple[Run, ...]:
+        return tuple(run for stage in self.stages for run in stage.runs)
+
+    @cached_property
+    def stage_of(self) -> dict[int, int]:
+        """The stage of each run, by their numbers."""
+        return {run.number: number for number, stage in enumerate(self.stages) for run in stage.runs}
+
+    @cached_property
+    def _parts(self) -> dict[int, Plan]:
+        return {group.id: part(self.plan, group) for group in subtopologies(self.plan)}
+
+    def part(self, group: int) -> Plan:
+        """The plan of one sub-topology."""
+        return self._parts[group]
+
+    @cached_property
+    def internal(self) -> dict[str, Run]:
+        """Who takes the records of each repartition topic, by its name in the cluster."""
+        names = self.plan.internal_names
+        return {
+            self.plan.topic_name(topic, self.application_id): run
+            for run in self.runs
+            for source in run.sources
+            for topic in self._topics_of(source)
+            if topic in names
+        }
+
+    def run_of(self, topic: str) -> Run | None:
+        """Who takes the records of a topic; none if nobody does."""
+        if topic in self.internal:
+            return self.internal[topic]
+        sources = self.plan.sources_by_name
+        return next((r for r in self.runs if any(sources[name].reads(topic) for name in r.sources)), None)
+
+    def _topics_of(self, source: str) -> tuple[str, ...]:
+        return self.plan.sources_by_name[source].topics
+
+    def directory(self, group: int, shard: int) -> Path:
+        """Where the state of a task lies."""
+        return self.state / f"{group}_{shard}"
+
+
+@dataclass(frozen=True)
+class Order:
+    """One attempt at one batch."""
+
+    version: int
+    """Of the state that it makes: one more than the last that was committed."""
+    token: str
+    """Of this attempt, in the names of the files that it writes."""
+    tokens: Mapping[int, str]
+    """Of the committed attempts of the versions before."""
+    now_ms: int
+    """The wall clock: when Spark planned the batch, so that an attempt repeated sees the same."""
+    read_before: Mapping[TopicPartition, int]
+    """Where the input of the batch begins."""
+
+    def step(self, run: Run) -> int:
+        return self.version * run.turns + run.turn
+
+    def token_of(self, step: int, turns: int) -> str | None:
+        version = step // turns
+        return self.token if version == self.version else self.tokens.get(version)

@@ -1,0 +1,161 @@
+"""Records between the stages of a batch, as rows: their columns, their order, and Python records in and out.
+
+Every row says which run takes it (or that it is `FINAL`, to be written) and in which Spark partition;
+`source` and `offset` restore the order in which records were read or produced, which a shuffle does not
+keep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import IntegerType, LongType, StructField, StructType
+
+from penstock.kernels.record import Headers
+from penstock.spark.arrow import ROWS, full_schema
+from penstock.spark.routing import binary_input
+from penstock.wire.pack import partitions_of_keys
+
+FINAL: Final = -1
+"""Instead of a run: the row is for the sink."""
+RUN, SHARD, SOURCE, NEXT = "run", "shard", "source", "next"
+RECORD: Final = ("key", "value", "topic", "partition", "offset", "timestamp", "headers")
+
+_full: Final = {field.name: field for field in full_schema(include_headers=True)}
+RECORD_SCHEMA: Final = StructType([_full[name] for name in RECORD])
+SCHEMA: Final = StructType(
+    [
+        *RECORD_SCHEMA,
+        StructField(RUN, IntegerType()),
+        StructField(SHARD, IntegerType()),
+        StructField(SOURCE, LongType()),
+        StructField(NEXT, IntegerType()),
+    ]
+)
+_ARROW: Final = to_arrow_schema(SCHEMA, timezone="UTC")
+_HEADERS: Final = _ARROW.field("headers").type
+_TIME: Final = _ARROW.field("timestamp").type
+
+Longs = npt.NDArray[np.int64]
+
+
+class Made(NamedTuple):
+    """Records that a task has made, column by column."""
+
+    keys: Sequence[bytes | None]
+    values: Sequence[bytes | None]
+    topics: Sequence[str]
+    partitions: Sequence[int | None]
+    timestamps: Sequence[int]
+    headers: Sequence[Headers]
+
+
+def made_table(made: Made, run: Any, shard: Any, source: int, first: int) -> pa.Table:
+    """The records as rows, numbered from `first`; `run` and `shard` are arrays or one number for all."""
+    rows = len(made.topics)
+    times = np.fromiter(made.timestamps, dtype=np.int64, count=rows) * 1000
+    columns = [
+        pa.array(made.keys, pa.binary()),
+        pa.array(made.values, pa.binary()),
+        pa.array(made.topics, pa.string()),
+        pa.array(made.partitions, pa.int32()),
+        pa.array(np.arange(first, first + rows, dtype=np.int64)),
+        pa.array(times).cast(_TIME),
+        _header_column(made.headers),
+        _ints(run, rows),
+        _ints(shard, rows),
+        pa.array(np.full(rows, source, dtype=np.int64)),
+        _ints(0, rows),
+    ]
+    return pa.Table.from_arrays(columns, schema=_ARROW)
+
+
+def with_columns(table: pa.Table, **replaced: Any) -> pa.Table:
+    for name, values in replaced.items():
+        at = _ARROW.get_field_index(name)
+        field = _ARROW.field(at)
+        column = values if isinstance(values, pa.Array | pa.ChunkedArray) else _ints(values, table.num_rows)
+        if table.schema.get_field_index(name) < 0:
+            table = table.append_column(field, column.cast(field.type))
+        else:
+            table = table.set_column(table.schema.get_field_index(name), field, column.cast(field.type))
+    return table
+
+
+def batches(table: pa.Table) -> Iterator[pa.RecordBatch]:
+    """The rows as Spark takes them best."""
+    yield from table.select(_ARROW.names).cast(_ARROW).combine_chunks().to_batches(max_chunksize=ROWS)
+
+
+def empty() -> pa.Table:
+    return _ARROW.empty_table()
+
+
+def partitions_by_key(
+    keys: Sequence[bytes | None], partitions: int, without_key: int
+) -> npt.NDArray[np.int32]:
+    column = binary_input(pa.array(keys, pa.binary()))
+    return np.frombuffer(partitions_of_keys(column, len(keys), partitions, without_key), dtype=np.int32)
+
+
+def merge_order(table: pa.Table) -> Longs:
+    """The row numbers in the order in which Kafka Streams takes the records: offsets within a queue (a
+    topic's partition, or what one task sent to it), across queues the smallest timestamp at the head first.
+
+    A head waits until nothing older is at another's, so all that comes out after it up to a later time counts
+    with the latest time before it: sorting by each queue's running maximum gives the same order.
+    """
+    queue = _queues(table)
+    offsets = table["offset"].to_numpy()
+    order = np.lexsort((offsets, queue))
+    if not len(order) or queue[order[0]] == queue[order[-1]]:
+        return order
+    times = milliseconds(table)[order]
+    edges = np.flatnonzero(np.diff(queue[order])) + 1
+    running = np.concatenate([np.maximum.accumulate(part) for part in np.split(times, edges)])
+    return order[np.argsort(running, kind="stable")]
+
+
+def source_order(table: pa.Table) -> Longs:
+    """The row numbers in the order in which each task has made the rows."""
+    return np.lexsort((table["offset"].to_numpy(), table[SOURCE].to_numpy()))
+
+
+def milliseconds(table: pa.Table) -> Longs:
+    return table["timestamp"].cast(pa.int64()).to_numpy() // 1000
+
+
+def headers_of(table: pa.Table) -> list[Headers]:
+    column = table["headers"]
+    if all(not len(chunk.flatten()) for chunk in column.chunks):
+        return [()] * table.num_rows
+    return [tuple((header["key"], header["value"]) for header in found or ()) for found in column.to_pylist()]
+
+
+def _queues(table: pa.Table) -> Longs:
+    topics = table["topic"].combine_chunks().dictionary_encode()
+    ranks = np.argsort(np.argsort(topics.dictionary.to_pylist()))
+    topic = ranks[topics.indices.to_numpy()].astype(np.int64)
+    partition = table["partition"].to_numpy().astype(np.int64)
+    source = table[SOURCE].to_numpy()
+    return (topic << 44) + (partition << 24) + source
+
+
+def _header_column(headers: Sequence[Headers]) -> pa.Array:
+    """Empty lists where there are no headers: null ones are slow in Spark."""
+    if not any(headers):
+        offsets = pa.array(np.zeros(len(headers) + 1, dtype=np.int32))
+        return pa.ListArray.from_arrays(offsets, pa.array([], _HEADERS.value_type)).cast(_HEADERS)
+    listed = [[{"key": name, "value": value} for name, value in each] for each in headers]
+    return pa.array(listed, _HEADERS)
+
+
+def _ints(values: Any, rows: int) -> pa.Array:
+    if isinstance(values, int):
+        return pa.array(np.full(rows, values, dtype=np.int32))
+    return pa.array(values)

@@ -1,0 +1,168 @@
+"""How a plan is cut for Spark: sub-topologies in stages, one shuffle before each. Arithmetic on a plan, no
+I/O.
+
+What one sub-topology sends to another through a repartition topic goes through Spark's shuffle, inside one
+micro-batch. A sub-topology runs once a batch, in the first stage where all its input is there. Where
+sub-topologies feed each other (joins by foreign key do), each runs once for every turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from penstock.kernels.processor import UserProcessor
+from penstock.plan.groups import Subtopology, partition_counts, subtopologies
+from penstock.plan.nodes import Node, Source
+from penstock.plan.plan import Plan
+
+
+@dataclass(frozen=True)
+class Run:
+    """One turn of one sub-topology in a batch."""
+
+    number: int
+    """Of all runs of the plan."""
+    group: int
+    turn: int
+    """Of the sub-topology's runs in a batch."""
+    turns: int
+    shards: int
+    """As many as the largest of its topics has partitions."""
+    first_shard: int
+    """Of all shards of the stage: the number of the Spark partition of shard 0."""
+    sources: tuple[str, ...]
+    """Nodes whose records it takes."""
+    keeps_state: bool
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Runs that need nothing of each other, side by side."""
+
+    runs: tuple[Run, ...]
+
+    @property
+    def shards(self) -> int:
+        return sum(run.shards for run in self.runs)
+
+    @property
+    def keeps_state(self) -> bool:
+        return any(run.keeps_state for run in self.runs)
+
+    def run_of(self, shard: int) -> tuple[Run, int]:
+        """Which run a Spark partition belongs to, and which of its shards it is."""
+        found = next(run for run in self.runs if shard < run.first_shard + run.shards)
+        return found, shard - found.first_shard
+
+
+def stages(plan: Plan, topics: Mapping[str, int]) -> tuple[Stage, ...]:
+    """The stages of a batch, given the partitions of the topics that are not internal."""
+    groups = [group for group in subtopologies(plan) if not group.is_global]
+    counts = {**topics, **partition_counts(plan, topics)}
+    levels = _levels(plan, groups)
+    found = []
+    number = 0
+    for level in sorted(set(levels.values())):
+        runs: list[Run] = []
+        for group in groups:
+            sources = [node.name for node in group.nodes if levels.get(node.name) == level]
+            if not sources:
+                continue
+            turns = sorted({levels[node.name] for node in group.nodes if node.name in levels})
+            run = Run(
+                number,
+                group.id,
+                turns.index(level),
+                len(turns),
+                _shards(group, counts),
+                sum(other.shards for other in runs),
+                tuple(sources),
+                _keeps_state(group),
+            )
+            runs.append(run)
+            number += 1
+        found.append(Stage(tuple(runs)))
+    return tuple(found)
+
+
+def _shards(group: Subtopology, counts: Mapping[str, int]) -> int:
+    return max(
+        (count for topic, count in counts.items() if any(_reads(node, topic) for node in group.nodes)),
+        default=1,
+    )
+
+
+def _reads(node: Node, topic: str) -> bool:
+    return isinstance(node.operation, Source) and node.operation.reads(topic)
+
+
+def _keeps_state(group: Subtopology) -> bool:
+    """A processor may schedule punctuators, which are state too."""
+    return any(node.stores or isinstance(node.operation, UserProcessor) for node in group.nodes)
+
+
+def _levels(plan: Plan, groups: list[Subtopology]) -> dict[str, int]:
+    """The stage of each source."""
+    group_of = {node.name: group.id for group in groups for node in group.nodes}
+    feeders = {
+        node.name: _feeders(plan, node.operation)
+        for group in groups
+        for node in group.nodes
+        if isinstance(node.operation, Source)
+    }
+    reached = _reachable(group_of, feeders)
+
+    def together(one: int, other: int) -> bool:
+        return one == other or (other in reached[one] and one in reached[other])
+
+    def circular(group: int) -> bool:
+        return group in reached[group]
+
+    @cache
+    def base(group: int) -> int:
+        """The first stage in which everything from outside is there for all who feed each other."""
+        outside = [
+            feeder
+            for source, known in feeders.items()
+            if together(group_of[source], group)
+            for feeder in known
+            if not together(group_of[feeder], group)
+        ]
+        return max((level(feeder) + 1 for feeder in outside), default=0)
+
+    @cache
+    def level(source: str) -> int:
+        group = group_of[source]
+        if not circular(group):
+            return base(group)
+        inside = [feeder for feeder in feeders[source] if together(group_of[feeder], group)]
+        return max((level(feeder) + 1 for feeder in inside), default=base(group))
+
+    return {source: level(source) for source in feeders}
+
+
+def _feeders(plan: Plan, source: Source) -> tuple[str, ...]:
+    """The sources from which records come into the internal topics that this one reads."""
+    internal = set(source.topics) & plan.internal_names
+    waiting = [node.name for node, sink in plan.sinks if sink.topic in internal]
+    seen: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        if name not in seen:
+            seen.add(name)
+            waiting += plan.by_name[name].parents
+    return tuple(name for name in sorted(seen) if isinstance(plan.by_name[name].operation, Source))
+
+
+def _reachable(group_of: Mapping[str, int], feeders: Mapping[str, tuple[str, ...]]) -> dict[int, set[int]]:
+    """Which sub-topologies get records, however indirectly, from each."""
+    reached: dict[int, set[int]] = {group: set() for group in group_of.values()}
+    for source, known in feeders.items():
+        for feeder in known:
+            reached[group_of[feeder]].add(group_of[source])
+    for _ in reached:
+        for further in reached.values():
+            further |= {group for one in further for group in reached[one]}
+    return reached

@@ -1,0 +1,228 @@
+"""What a Spark task does in a stage: take the rows of its shard in order, run the topology, keep its state,
+and give rows to the stages after it and to the sink.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+from pyspark import Broadcast, TaskContext, cloudpickle
+
+from penstock.plan.raw_records import Produced, RawRecord
+from penstock.plan.task import Snapshot, Task
+from penstock.spark.host import rows, task_cache
+from penstock.spark.host.program import Order, Program
+from penstock.spark.host.restoring import marks_of, marks_topic
+from penstock.spark.host.rows import FINAL, RUN, SHARD, SOURCE, Made
+from penstock.spark.host.stages import Run, Stage
+from penstock.spark.host.state_files import StateFiles
+from penstock.spark.host.task_cache import Loaded
+
+Work = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+
+_PARTITION_BITS: Final = 16
+_programs: dict[str, Program] = {}
+
+
+def shipped(program: Program) -> bytes:
+    """The program as it travels, the user's functions included."""
+    return bytes(cloudpickle.dumps(program))
+
+
+def work(program: Broadcast[bytes], run_id: str, stage: int, order: Order) -> Work:
+    """The function for `mapInArrow` of a stage."""
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        known = _programs.get(run_id)
+        if known is None:
+            known = _programs[run_id] = cloudpickle.loads(program.value)
+        context = TaskContext.get()
+        partition = 0 if context is None else context.partitionId()
+        shard = _Shard(known, order, stage, partition)
+        return (
+            shard.stateful(batches) if known.stages[stage].keeps_state or stage else shard.stateless(batches)
+        )
+
+    return run
+
+
+class _Shard:
+    """One Spark partition of one stage."""
+
+    def __init__(self, program: Program, order: Order, stage: int, partition: int) -> None:
+        self._program, self._order, self._number, self._partition = program, order, stage, partition
+        self._stage: Stage = program.stages[stage]
+        self._last = stage + 1 == len(program.stages)
+        self._source = (stage + 1 << _PARTITION_BITS) + partition
+        self._made = 0
+
+    def stateless(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Records as they are read: nothing depends on what other partitions have."""
+        tasks: dict[int, Task] = {}
+        for batch in batches:
+            table = rows.with_columns(pa.Table.from_batches([batch]), source=0)
+            for run, part in self._by_run(table):
+                if run is None or run not in self._stage.runs:
+                    yield from self._passed_on(part)
+                    continue
+                task = tasks.get(run.group)
+                if task is None:
+                    task = tasks[run.group] = task_cache.new_task(
+                        self._program, run.group, self._partition, self._order.now_ms
+                    )
+                yield from self._sent(task.step(_records(part, np.arange(part.num_rows))))
+        for task in tasks.values():
+            task.close()
+
+    def stateful(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        run, shard = self._stage.run_of(self._partition)
+        table = self._gathered(batches)
+        mine = None
+        for found, part in self._by_run(table):
+            if found == run:
+                mine = part
+            else:
+                yield from self._passed_on(part.take(rows.source_order(part)))
+        if not run.keeps_state:
+            task = task_cache.new_task(self._program, run.group, shard, self._order.now_ms)
+            yield from self._sent(task.step(_merged(mine)))
+            task.close()
+            return
+        loaded = task_cache.take(self._program, self._order, run, shard)
+        yield from self._sent(_step(loaded.task, mine, self._order.now_ms))
+        yield from self._logged(loaded, run, shard)
+
+    def _logged(self, loaded: Loaded, run: Run, shard: int) -> Iterator[pa.RecordBatch]:
+        """Tell the changelogs, and keep the state as this step's."""
+        told = loaded.task.told_changes()
+        changes = loaded.task.take_changes()
+        order, step = self._order, self._order.step(run)
+        files = StateFiles(self._program.directory(run.group, shard))
+        files.save(step, order.token, changes, loaded.task.snapshot, lambda at: order.token_of(at, run.turns))
+        for store, entries in told.items():
+            topic = self._program.plan.changelog_name(store, self._program.application_id)
+            yield from self._logged_entries(topic, shard, entries)
+        yield from self._marked(loaded, run, shard, changes)
+        task_cache.put_back(self._program, run, shard, loaded, step, order.token)
+
+    def _logged_entries(self, topic: str, shard: int, entries: list[Any]) -> Iterator[pa.RecordBatch]:
+        cells = [cell for _, cell in entries]
+        made = Made(
+            [key for key, _ in entries],
+            [None if cell is None else cell.value for cell in cells],
+            [topic] * len(cells),
+            [shard] * len(cells),
+            [self._order.now_ms if cell is None else cell.timestamp for cell in cells],
+            [()] * len(cells),
+        )
+        yield from self._finished(made)
+
+    def _marked(self, loaded: Loaded, run: Run, shard: int, changes: Snapshot) -> Iterator[pa.RecordBatch]:
+        marks = marks_of(changes)
+        if marks == loaded.marks:
+            return
+        loaded.marks = marks
+        topic = marks_topic(self._program.application_id)
+        key = f"{run.group}_{shard}".encode()
+        yield from self._finished(Made([key], [marks], [topic], [shard], [self._order.now_ms], [()]))
+
+    def _gathered(self, batches: Iterable[pa.RecordBatch]) -> pa.Table:
+        found = [batch for batch in batches if batch.num_rows]
+        if not found:
+            return rows.empty()
+        table = pa.Table.from_batches(found)
+        return table if self._number else rows.with_columns(table, source=0)
+
+    def _by_run(self, table: pa.Table) -> Iterator[tuple[Run | None, pa.Table]]:
+        """The rows by who takes them; rows of the first stage come from topics and say nothing of runs
+        yet."""
+        if not table.num_rows:
+            return
+        if self._number:
+            numbers = table[RUN].to_numpy()
+            for number in np.unique(numbers):
+                run = None if number == FINAL else self._program.runs[number]
+                yield run, table.take(np.flatnonzero(numbers == number))
+            return
+        topics = table["topic"].combine_chunks().dictionary_encode()
+        takers = [self._program.run_of(topic) for topic in topics.dictionary.to_pylist()]
+        of_row = np.array([-2 if run is None else run.number for run in takers])[topics.indices.to_numpy()]
+        for number in np.unique(of_row[of_row >= 0]):
+            chosen = table if (of_row == number).all() else table.take(np.flatnonzero(of_row == number))
+            run = self._program.runs[number]
+            shard = chosen["partition"].to_numpy() + run.first_shard
+            yield run, rows.with_columns(chosen, run=int(number), shard=shard)
+
+    def _passed_on(self, table: pa.Table) -> Iterator[pa.RecordBatch]:
+        """Rows for a later stage, or for the sink, go on as they are."""
+        yield from rows.batches(self._directed(table))
+
+    def _sent(self, outputs: list[Produced]) -> Iterator[pa.RecordBatch]:
+        by_topic: dict[str, list[Produced]] = {}
+        for output in outputs:
+            by_topic.setdefault(output.topic, []).append(output)
+        for topic, produced in by_topic.items():
+            topics, keys, values, times, headers, partitions = zip(*produced, strict=True)
+            made = Made(keys, values, topics, partitions, times, headers)
+            taker = self._program.internal.get(topic)
+            yield from self._finished(made) if taker is None else self._internal(made, taker, topic)
+
+    def _internal(self, made: Made, taker: Run, topic: str) -> Iterator[pa.RecordBatch]:
+        """Through a repartition topic, which is Spark's shuffle."""
+        count = self._program.partitions[topic]
+        chosen = rows.partitions_by_key(made.keys, count, self._partition % count)
+        if any(named is not None for named in made.partitions):
+            named = np.array([-1 if named is None else named for named in made.partitions], dtype=np.int32)
+            chosen = np.where(named < 0, chosen, named)
+        made = made._replace(partitions=chosen.tolist())
+        yield from self._emitted(made, taker.number, chosen + np.int32(taker.first_shard))
+
+    def _finished(self, made: Made) -> Iterator[pa.RecordBatch]:
+        yield from self._emitted(made, FINAL, 0)
+
+    def _emitted(self, made: Made, run: Any, shard: Any) -> Iterator[pa.RecordBatch]:
+        table = rows.made_table(made, run, shard, self._source, self._made)
+        self._made += table.num_rows
+        yield from rows.batches(self._directed(table))
+
+    def _directed(self, table: pa.Table) -> pa.Table:
+        """With the Spark partition of the next stage: that of who takes a row there, any one for the
+        others; but one for all rows of a task, so that they stay in order."""
+        if self._last:
+            return rows.with_columns(table, next=0)
+        following = self._program.stages[self._number + 1]
+        taken = np.isin(table[RUN].to_numpy(), [run.number for run in following.runs])
+        beside = table[SOURCE].to_numpy() % following.shards
+        return rows.with_columns(
+            table, next=np.where(taken, table[SHARD].to_numpy(), beside).astype(np.int32)
+        )
+
+
+def _step(task: Task, mine: pa.Table | None, now_ms: int) -> list[Produced]:
+    task.state.now_ms = now_ms
+    for record in _merged(mine):
+        task.process(record)
+    task.advance_wall_clock(now_ms)
+    task.flush()
+    return task.take_outputs()
+
+
+def _merged(table: pa.Table | None) -> Iterable[RawRecord]:
+    return () if table is None else _records(table, rows.merge_order(table))
+
+
+def _records(table: pa.Table, order: Any) -> Iterable[RawRecord]:
+    table = table.take(order)
+    columns = (
+        table["topic"].to_pylist(),
+        table["partition"].to_pylist(),
+        table["offset"].to_pylist(),
+        rows.milliseconds(table).tolist(),
+        table["key"].to_pylist(),
+        table["value"].to_pylist(),
+        rows.headers_of(table),
+    )
+    return map(RawRecord._make, zip(*columns, strict=True))

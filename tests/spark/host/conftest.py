@@ -1,0 +1,96 @@
+"""Applications on the area's Spark session and on a broker in the process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+from pyspark.sql import SparkSession
+
+from penstock.streams import Application, Topology
+
+PATIENCE_SECONDS = 280.0
+_numbers = count()
+
+
+class Topics:
+    """Topics with names of their own, written and read as text."""
+
+    def __init__(self, servers: str) -> None:
+        self.servers = servers
+        self._prefix = f"t{next(_numbers)}-"
+        self._producer = Producer({"bootstrap.servers": servers, "log_level": 0})
+
+    def create(self, *names: str, partitions: int = 1, **config: str) -> None:
+        admin = AdminClient({"bootstrap.servers": self.servers, "log_level": 0})
+        settings = {key.replace("_", "."): value for key, value in config.items()}
+        new = [NewTopic(name, partitions, 1, config=settings) for name in names]
+        for future in admin.create_topics(new).values():
+            future.result(20)
+
+    def write(self, topic: str, records: list[tuple[Any, ...]], partition: int = -1) -> None:
+        """Records are key, value and a time where there is one."""
+        for key, value, *rest in records:
+            at = {"timestamp": rest[0]} if rest else {}
+            self._producer.produce(topic, key=key, value=value, partition=partition, **at)
+        assert self._producer.flush(30) == 0
+
+    def read(self, topic: str) -> list[tuple[bytes | None, bytes | None, int]]:
+        """All that is committed, partition by partition."""
+        consumer = Consumer(
+            {
+                "bootstrap.servers": self.servers,
+                "group.id": "judge",
+                "isolation.level": "read_committed",
+                "enable.partition.eof": True,
+                "log_level": 0,
+            }
+        )
+        partitions = consumer.list_topics(topic, timeout=20).topics[topic].partitions
+        found = []
+        for number in sorted(partitions):
+            consumer.assign([TopicPartition(topic, number, 0)])
+            while (message := consumer.poll(20)) is not None and message.error() is None:
+                found.append((message.key(), message.value(), message.timestamp()[1]))
+        consumer.close()
+        return found
+
+
+@pytest.fixture
+def topics(penstock_servers: str) -> Topics:
+    return Topics(penstock_servers)
+
+
+Run = Callable[..., Application]
+
+
+@pytest.fixture
+def run(spark: SparkSession, penstock_servers: str, tmp_path: Path) -> Iterator[Run]:
+    """Run an application until it has processed everything that is there."""
+    applications: list[Application] = []
+
+    def start(
+        topology: Topology,
+        application_id: str,
+        settings: dict[str, str] | None = None,
+        *,
+        trigger: dict[str, Any] | None = None,
+        state_dir: Path | None = None,
+    ) -> Application:
+        application = Application(
+            topology, application_id, penstock_servers, settings, state_dir or tmp_path / "state"
+        )
+        applications.append(application)
+        application.start(spark, {"availableNow": True} if trigger is None else trigger)
+        if trigger is None:
+            assert application.wait(PATIENCE_SECONDS), "it did not end"
+        return application
+
+    yield start
+    for application in applications:
+        application.close()
