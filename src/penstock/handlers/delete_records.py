@@ -1,5 +1,5 @@
 """DeleteRecords, v0-v2: move the beginning of a log up. What was deleted stays deleted after a crash: the new
-beginning is durable before the answer."""
+beginning is durable before the answer, and replicas that are alive have followed it."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any, Final
 from penstock.controller.topics import INTERNAL_TOPICS
 from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.broker import Broker
-from penstock.handlers.reply import Reply
+from penstock.handlers.reply import Reply, Wait
 from penstock.handlers.request import Request
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
-from penstock.protocol.messages import encode_response, read_request
+from penstock.protocol.messages import encode_response, milliseconds, read_request
+from penstock.replication.partition import Partition
 from penstock.storage.errors import StorageError
-from penstock.storage.log import Log
 
 VERSIONS: Final = (0, 2)
 HIGH_WATERMARK: Final = -1
@@ -26,10 +26,10 @@ _log = logging.getLogger(__name__)
 Result = tuple[int, ErrorCode]  # the low watermark, which is where the log begins now
 
 
-def handle(request: Request, broker: Broker) -> Reply:
+def handle(request: Request, broker: Broker) -> Reply | Wait:
     wanted = read_request(Api.DELETE_RECORDS, request.version, request.reader)
     results: dict[str, dict[int, Result]] = {}
-    shortened: dict[tuple[str, int], Log] = {}
+    shortened: dict[tuple[str, int], Partition] = {}
     for topic in wanted.topics:
         allowed = request.may(broker, Operation.DELETE, ResourceType.TOPIC, topic.name)
         for part in topic.partitions:
@@ -40,12 +40,36 @@ def handle(request: Request, broker: Broker) -> Reply:
             results.setdefault(topic.name, {})[part.partition_index] = result
     for name, index in _not_kept(broker, shortened):
         results[name][index] = (NO_LOW_WATERMARK, ErrorCode.KAFKA_STORAGE_ERROR)
-    fields = {"throttle_time": 0, "topics": [_topic(name, found) for name, found in results.items()]}
-    return Reply([encode_response(Api.DELETE_RECORDS, request.version, fields)])
+        shortened.pop((name, index))
+    deadline = broker.clock.monotonic() + milliseconds(wanted.timeout) / 1000
+
+    def resume(expired: bool) -> Reply | Wait:
+        pending = [part for place, part in shortened.items() if _is_behind(part, results, place)]
+        if pending and not expired:
+            return Wait(pending, deadline, resume)
+        for partition in pending:
+            results[partition.topic][partition.index] = (NO_LOW_WATERMARK, ErrorCode.REQUEST_TIMED_OUT)
+        fields = {"throttle_time": 0, "topics": [_topic(name, found) for name, found in results.items()]}
+        return Reply([encode_response(Api.DELETE_RECORDS, request.version, fields)])
+
+    return resume(False)
+
+
+def _is_behind(partition: Partition, results: dict[str, dict[int, Result]], place: tuple[str, int]) -> bool:
+    """Whether a replica that is alive still begins earlier."""
+    topic, index = place
+    wanted, code = results[topic][index]
+    if code is not ErrorCode.NONE:
+        return False
+    try:
+        return partition.low_watermark() < wanted
+    except KafkaError as error:
+        results[topic][index] = (NO_LOW_WATERMARK, error.code)
+        return False
 
 
 def _delete(
-    broker: Broker, topic: str, index: int, offset: int, shortened: dict[tuple[str, int], Log]
+    broker: Broker, topic: str, index: int, offset: int, shortened: dict[tuple[str, int], Partition]
 ) -> Result:
     try:
         if topic in INTERNAL_TOPICS:
@@ -59,14 +83,14 @@ def _delete(
     except (OSError, StorageError) as error:
         _log.error("deleting records of %s-%d failed: %s", topic, index, error)
         return NO_LOW_WATERMARK, ErrorCode.KAFKA_STORAGE_ERROR
-    shortened[topic, index] = partition.log
+    shortened[topic, index] = partition
     return low_watermark, ErrorCode.NONE
 
 
-def _not_kept(broker: Broker, shortened: dict[tuple[str, int], Log]) -> list[tuple[str, int]]:
+def _not_kept(broker: Broker, shortened: dict[tuple[str, int], Partition]) -> list[tuple[str, int]]:
     """Make the new beginnings durable; gives the places where the disk refused."""
-    failed = broker.logs.keep_starts(shortened.values())
-    return [place for place, log in shortened.items() if log.directory in failed]
+    failed = broker.logs.keep_starts(partition.log for partition in shortened.values())
+    return [place for place, partition in shortened.items() if partition.log.directory in failed]
 
 
 def _topic(name: str, found: dict[int, Result]) -> dict[str, Any]:

@@ -275,10 +275,11 @@ class Partition:
                 records = self.log.read(position.offset, max_bytes, at_least_one=at_least_one)
                 now = self._around.clock.monotonic()
                 end_offset = self.log.log_end_offset
+                shortened = position.log_start_offset != leading.followers[node].log_start_offset
                 leading.fetched(
                     node, position.offset, position.log_start_offset, broker_epoch, end_offset, now
                 )
-                woken = self._committed.take() if self._advance(leading) else []
+                woken = self._committed.take() if self._advance(leading) or shortened else []
                 wants = leading.want_expanded(node, self.high_watermark, self._around.may_join)
             fetched = self._fetched(records, diverging=diverging)
         _wake(woken)
