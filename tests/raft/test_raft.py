@@ -174,6 +174,17 @@ def _high_watermark_after_an_older_batch_reached_a_majority() -> int:
     return member.raft.high_watermark
 
 
+def test_two_of_three_elect_another_leader_though_each_still_names_the_one_that_is_gone() -> None:
+    quorum = Quorum(1, 2, 3)
+    quorum.elect(1)
+    quorum.wait(1000)
+    for node in (2, 3):  # their patience ends at different times, so one asks while the other still follows
+        quorum[node].start()
+        quorum.wait(500, without=(1,))
+    quorum.wait(10_000, without=(1,))
+    assert quorum[2].raft.is_leader or quorum[3].raft.is_leader
+
+
 def test_a_fetch_is_held_until_there_is_something_to_tell() -> None:
     quorum = Quorum(1, 2, 3)
     quorum.elect(1)

@@ -62,7 +62,10 @@ def on_vote_request(state: State, request: VoteRequest) -> None:
 
 
 def on_vote_response(state: State, response: VoteResponse) -> None:
-    observe(state, response)
+    if not (response.pre_vote and response.granted):
+        # Who would vote for this node does not hear the leader that it names: following that one again would
+        # lose the vote, round after round, when the leader is gone for good.
+        observe(state, response)
     role = state.role
     expected = Prospective if response.pre_vote else Candidate
     if not isinstance(role, Prospective | Candidate) or not isinstance(role, expected):
