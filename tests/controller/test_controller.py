@@ -15,6 +15,7 @@ from penstock.controller.image_records import records_of
 from penstock.controller.metadata_records import (
     ClientQuotaRecord,
     ConfigRecord,
+    FeatureLevelRecord,
     MetadataRecord,
     PartitionRecord,
     TopicRecord,
@@ -112,6 +113,7 @@ def test_a_snapshot_holds_everything_that_an_image_has() -> None:
         *topic(2),
         ConfigRecord(BROKER_RESOURCE, "", "log.cleaner.threads", "2"),
         ClientQuotaRecord((("user", None),), "producer_byte_rate", 1e6, remove=False),
+        FeatureLevelRecord("transaction.version", 1),
         PartitionChangeRecord(0, (1).to_bytes(16, "big"), isr=(), leader=-1, elr=(1,), last_known_elr=()),
         RegisterBrokerRecord(1, b"i" * 16, 5, (Endpoint("A", "host", 9092),), "rack", fenced=False),
     ]

@@ -52,10 +52,28 @@ def test_the_last_replica_standing_is_not_trusted_after_an_unclean_stop() -> Non
 
 
 def test_an_unclean_election_takes_the_likeliest_and_only_where_it_is_allowed() -> None:
-    gone = PartitionState((1, 2, 3), (), NO_LEADER, 5, 7, (), (2,))
-    assert after(gone, CLEAN, {1, 2, 3}) == gone
-    state = after(gone, Rules(2, unclean=True), {1, 2, 3})
+    gone = PartitionState((1, 2, 3), (), NO_LEADER, 5, 7, (3,), (2,))
+    assert after(gone, CLEAN, {1, 2}) == gone
+    state = after(gone, Rules(2, unclean=True), {1, 2})
     assert (state.leader, state.isr, state.elr, state.last_known_elr) == (2, (2,), (), ())
+
+
+def test_when_all_have_stopped_uncleanly_the_last_leader_leads_again() -> None:
+    one = after(partition(1, 2, 3), CLEAN, {2, 3}, lost={1})
+    two = after(one, CLEAN, {3}, lost={2})
+    three = after(two, CLEAN, set(), lost={3})
+    assert (three.leader, three.isr, three.elr, three.last_known_elr) == (NO_LEADER, (), (), (3,))
+    assert after(three, CLEAN, {1, 2}) == three
+    back = after(three, CLEAN, {1, 2, 3})
+    assert (back.leader, back.isr, back.last_known_elr) == (3, (3,), ())
+
+
+def test_the_only_replica_of_a_partition_leads_again_after_an_unclean_stop() -> None:
+    alone = PartitionState((1,), (1,), 1, 5, 7)
+    fenced = after(alone, Rules(1, unclean=False), set())
+    assert (fenced.leader, fenced.elr, fenced.last_known_elr) == (NO_LEADER, (1,), (1,))
+    stopped = after(fenced, Rules(1, unclean=False), set(), lost={1})
+    assert after(stopped, Rules(1, unclean=False), {1}).leader == 1
 
 
 def test_the_preferred_replica_leads_when_it_is_asked_for_and_in_sync() -> None:
@@ -91,14 +109,14 @@ def test_every_change_keeps_the_promises_of_a_partition(
     promised = ({*state.isr} | {*state.elr}) - lost
     assert new.leader == NO_LEADER or new.leader in new.isr
     assert set(new.isr) <= active
-    groups = [set(new.isr), set(new.elr), set(new.last_known_elr)]
-    assert sum(map(len, groups)) == len(set().union(*groups)), "nobody is in two of them"
-    assert set().union(*groups) <= set(state.replicas)
-    if not rules.unclean:
+    assert not set(new.isr) & set(new.elr), "nobody is in both"
+    assert {*new.isr, *new.elr, *new.last_known_elr} <= set(state.replicas)
+    assert not (new.isr and new.last_known_elr), "the last leader counts while there is none"
+    if not rules.unclean and promised:
         assert set(new.isr) | set(new.elr) <= promised, "only who has everything may lead"
     if len(new.isr) >= rules.min_isr:
         assert new.elr == ()
-    elif not rules.unclean:
+    elif not rules.unclean and promised:
         assert promised == set(new.isr) | set(new.elr), "nobody who has everything is forgotten"
     assert after(new, rules, active, lost) == new, "once is enough"
 

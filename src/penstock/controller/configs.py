@@ -61,7 +61,7 @@ def decide_changes(
     image: Image, resource: Resource, changes: Sequence[Change], static: BrokerSettings
 ) -> list[MetadataRecord]:
     """IncrementalAlterConfigs for one resource."""
-    _check_request(resource, [change.name for change in changes], static)
+    _check_request(image, resource, [change.name for change in changes], static)
     _check_values({c.name: c.value for c in changes if c.operation != Operation.DELETE})
     old = image.config(*resource)
     new = dict(old)
@@ -78,22 +78,22 @@ def decide_replacement(
     image: Image, resource: Resource, values: Sequence[tuple[str, str | None]], static: BrokerSettings
 ) -> list[MetadataRecord]:
     """AlterConfigs for one resource: what is not named goes back to its default."""
-    _check_request(resource, [name for name, _ in values], static)
+    _check_request(image, resource, [name for name, _ in values], static)
     new = _check_values(dict(values))
     return _decide(image, resource, new, {*new, *image.config(*resource)}, static)
 
 
-def _check_request(resource: Resource, names: Sequence[str], static: BrokerSettings) -> None:
+def _check_request(image: Image, resource: Resource, names: Sequence[str], static: BrokerSettings) -> None:
     if len(set(names)) < len(names):
         raise KafkaError(ErrorCode.INVALID_REQUEST, "Error due to duplicate config keys")
     if resource.type == BROKER_RESOURCE:
-        _check_broker_name(resource.name, static.node_id)
+        _check_broker_name(image, resource.name, static.node_id)
     elif resource.type not in (TOPIC_RESOURCE, GROUP_RESOURCE):
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown resource type {resource.type}")
 
 
-def _check_broker_name(name: str, node_id: int) -> None:
-    if name in (ALL_BROKERS, str(node_id)):
+def _check_broker_name(image: Image, name: str, node_id: int) -> None:
+    if name == ALL_BROKERS or name in map(str, image.brokers):
         return
     if not name.removeprefix("-").isdecimal():
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"Node id must be an integer, but it is: {name}")
@@ -187,7 +187,8 @@ def _check_group(image: Image, name: str, new: Mapping[str, str], static: Broker
 
 def _check_broker(image: Image, name: str, new: Mapping[str, str], static: BrokerSettings) -> None:
     """A value that a broker cannot take is INVALID_REQUEST in Kafka, not INVALID_CONFIG (KAFKA-13609)."""
-    cluster, own = _layers(image, static.node_id)
+    node_id = static.node_id if name == ALL_BROKERS else int(name)
+    cluster, own = _layers(image, node_id)
     layers = (new, own) if name == ALL_BROKERS else (cluster, new)
     try:
         check_dynamic(static, layers)

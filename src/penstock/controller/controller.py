@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from threading import RLock
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
@@ -25,6 +26,7 @@ from penstock.coordinator.promise import Promise
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.raft.messages import Request, Response
 from penstock.raft.roles import Leader
+from penstock.raft.state import State
 
 METADATA_TOPIC: Final = "__cluster_metadata"
 METADATA_TOPIC_ID: Final = (1).to_bytes(16, "big")
@@ -172,6 +174,12 @@ class Controller:
         """Nobody waits for this answer any more."""
         with self._lock:
             self.quorum.forget(promise)
+
+    @contextmanager
+    def looking_at_quorum(self) -> Iterator[State]:
+        """Everything that Raft knows, which does not change meanwhile."""
+        with self._lock:
+            yield self.quorum.raft.state
 
     def tick(self) -> float:
         """Time has passed. Gives the millisecond of the monotonic clock at which this is due again."""

@@ -18,6 +18,7 @@ from penstock.controller.broker_records import (
 from penstock.controller.metadata_records import (
     ClientQuotaRecord,
     ConfigRecord,
+    FeatureLevelRecord,
     MetadataRecord,
     PartitionRecord,
     ProducerIdsRecord,
@@ -35,8 +36,8 @@ _NOTHING: Final[Mapping[str, str]] = {}
 
 @dataclass(frozen=True, slots=True)
 class PartitionState:
-    """Who holds and who leads a partition. `leader` is one of `isr`, or NO_LEADER; `isr`, `elr` and
-    `last_known_elr` are of `replicas`, and nobody is in two of them."""
+    """Who holds and who leads a partition. `leader` is one of `isr`, or NO_LEADER; `isr` and `elr` are of
+    `replicas`, and nobody is in both."""
 
     replicas: tuple[int, ...]
     isr: tuple[int, ...]
@@ -46,7 +47,11 @@ class PartitionState:
     elr: tuple[int, ...] = ()
     """Left the ISR when it was small, and have all that is committed: they may lead (KIP-966)."""
     last_known_elr: tuple[int, ...] = ()
-    """Were in `elr` and lost it by an unclean stop: the likeliest to have most, and promised nothing."""
+    """Who led last, while nobody leads: the likeliest to have most, and promised nothing."""
+    removing: tuple[int, ...] = ()
+    """Of `replicas`, those that leave when a reassignment is over."""
+    adding: tuple[int, ...] = ()
+    """Of `replicas`, those that a reassignment has added and that it waits for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +92,7 @@ class Image:
     next_producer_id: int = 0
     quotas: dict[Entity, Mapping[str, float]] = field(default_factory=dict)
     brokers: Mapping[int, BrokerState] = field(default_factory=dict)
+    features: Mapping[str, int] = field(default_factory=dict)  # levels that somebody has decided
 
     def topic(self, name: str, topic_id: bytes) -> TopicState | None:
         """A topic by name, or by id when the name is empty."""
@@ -125,6 +131,8 @@ def changed(state: PartitionState, record: PartitionChangeRecord) -> PartitionSt
         state.partition_epoch + 1,
         state.elr if record.elr is None else record.elr,
         state.last_known_elr if record.last_known_elr is None else record.last_known_elr,
+        state.removing if record.removing is None else record.removing,
+        state.adding if record.adding is None else record.adding,
     )
 
 
@@ -141,12 +149,19 @@ class _Step:
         self._next_producer_id = image.next_producer_id
         self._quotas: dict[Entity, Mapping[str, float]] = image.quotas
         self._brokers = dict(image.brokers)
+        self._features = dict(image.features)
 
     def image(self) -> Image:
         for name, partitions in self._partitions.items():
             self._topics[name] = replace(self._topics[name], partitions=tuple(partitions))
         return Image(
-            self._topics, self._names, self._configs, self._next_producer_id, self._quotas, self._brokers
+            self._topics,
+            self._names,
+            self._configs,
+            self._next_producer_id,
+            self._quotas,
+            self._brokers,
+            self._features,
         )
 
     def apply(self, record: MetadataRecord) -> None:
@@ -164,6 +179,8 @@ class _Step:
                 self._put_quota(record)
             case ProducerIdsRecord():
                 self._next_producer_id = record.next_producer_id
+            case FeatureLevelRecord():
+                self._features[record.name] = record.level
             case PartitionChangeRecord():
                 self._change_partition(record)
             case RegisterBrokerRecord():
@@ -214,6 +231,8 @@ class _Step:
             record.partition_epoch,
             record.elr,
             record.last_known_elr,
+            record.removing,
+            record.adding,
         )
         if record.partition == len(partitions):
             partitions.append(state)

@@ -9,6 +9,7 @@ from penstock.controller.image import Image
 from penstock.controller.metadata_records import (
     ClientQuotaRecord,
     ConfigRecord,
+    FeatureLevelRecord,
     MetadataRecord,
     PartitionRecord,
     ProducerIdsRecord,
@@ -33,6 +34,8 @@ def records_of(image: Image) -> Iterator[MetadataRecord]:
                 state.partition_epoch,
                 state.elr,
                 state.last_known_elr,
+                state.removing,
+                state.adding,
             )
     for (resource_type, name), config in image.configs.items():
         for key, value in config.items():
@@ -50,5 +53,7 @@ def records_of(image: Image) -> Iterator[MetadataRecord]:
             broker.fenced,
             broker.in_controlled_shutdown,
         )
+    for name, level in image.features.items():
+        yield FeatureLevelRecord(name, level)
     if image.next_producer_id:
         yield ProducerIdsRecord(NO_BROKER, -1, image.next_producer_id)

@@ -79,14 +79,16 @@ class PartitionRecord:
     partition_epoch: int
     elr: tuple[int, ...] = ()
     last_known_elr: tuple[int, ...] = ()
+    removing: tuple[int, ...] = ()
+    adding: tuple[int, ...] = ()
 
     def write(self, writer: Writer) -> None:
         writer.int32(self.partition)
         writer.uuid(self.topic_id)
         writer.int32_array(self.replicas)
         writer.int32_array(self.isr)
-        writer.int32_array(())  # replicas being removed
-        writer.int32_array(())  # replicas being added
+        writer.int32_array(self.removing)
+        writer.int32_array(self.adding)
         writer.int32(self.leader)
         writer.int32(self.leader_epoch)
         writer.int32(self.partition_epoch)
@@ -96,8 +98,7 @@ class PartitionRecord:
     def read(cls, reader: Reader, version: int) -> Self:
         partition, topic_id = reader.int32(), reader.uuid()
         replicas, isr = tuple(reader.int32_array()), tuple(reader.int32_array())
-        reader.int32_array()
-        reader.int32_array()
+        removing, adding = tuple(reader.int32_array()), tuple(reader.int32_array())
         leader, leader_epoch, partition_epoch = reader.int32(), reader.int32(), reader.int32()
         if version >= 1:
             for _ in range(reader.array(16)):
@@ -106,7 +107,19 @@ class PartitionRecord:
         elr, last_known = (
             read_int32_list(tags[tag]) if tag in tags else () for tag in (_ELR, _LAST_KNOWN_ELR)
         )
-        return cls(partition, topic_id, replicas, isr, leader, leader_epoch, partition_epoch, elr, last_known)
+        return cls(
+            partition,
+            topic_id,
+            replicas,
+            isr,
+            leader,
+            leader_epoch,
+            partition_epoch,
+            elr,
+            last_known,
+            removing,
+            adding,
+        )
 
     def tagged(self) -> dict[int, bytes]:
         lists = {_ELR: self.elr, _LAST_KNOWN_ELR: self.last_known_elr}
@@ -149,6 +162,24 @@ class RemoveTopicRecord:
     @classmethod
     def read(cls, reader: Reader, version: int) -> Self:
         return cls(reader.uuid())
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureLevelRecord:
+    """A feature has this level from now on."""
+
+    api_key: ClassVar[int] = 12
+    version: ClassVar[int] = 0
+    name: str
+    level: int
+
+    def write(self, writer: Writer) -> None:
+        writer.string(self.name)
+        writer.int16(self.level)
+
+    @classmethod
+    def read(cls, reader: Reader, version: int) -> Self:
+        return cls(reader.string(), reader.int16())
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +242,7 @@ _KNOWN: Final[dict[int, type[MetadataRecord]]] = {
         RemoveTopicRecord,
         ClientQuotaRecord,
         ProducerIdsRecord,
+        FeatureLevelRecord,
         PartitionChangeRecord,
         RegisterBrokerRecord,
         UnregisterBrokerRecord,

@@ -1,12 +1,14 @@
-"""What becomes of a partition when brokers come and go: its ISR, its leader, and who else may lead (KIP-966).
+"""What becomes of a partition when brokers come and go or its replicas move: its ISR, its leader, and who
+else may lead (KIP-966).
 
 Pure: a partition and who is active in, a record out, or none when nothing changes. Called by the decisions
-about brokers and by `penstock.controller.alter_partition`.
+about brokers, by `penstock.controller.alter_partition` and by `penstock.controller.reassignments`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import NamedTuple
 
 from penstock.controller.image import PartitionState
@@ -25,6 +27,15 @@ class Rules(NamedTuple):
     """`unclean.leader.election.enable`: a leader that may lack what was committed is better than none."""
 
 
+class Move(NamedTuple):
+    """Where the replicas of a partition are to be, and what has to happen before."""
+
+    replicas: tuple[int, ...]
+    """All of them while they move: where they will be first, and those that leave behind."""
+    adding: tuple[int, ...]
+    removing: tuple[int, ...]
+
+
 class _Target(NamedTuple):
     leader: int
     isr: tuple[int, ...]
@@ -41,23 +52,51 @@ def decide_change(
     isr: tuple[int, ...] | None = None,
     stopped_uncleanly: Iterable[int] = (),
     prefer_first: bool = False,
+    move: Move | None = None,
 ) -> PartitionChangeRecord | None:
     """The change that follows. `isr` is what the leader wants; `stopped_uncleanly` may have lost what they
-    had; `prefer_first` lets the preferred replica lead."""
+    had; `prefer_first` lets the preferred replica lead; `move` begins, changes or ends a reassignment."""
     lost = frozenset(stopped_uncleanly)
     wanted = state.isr if isr is None else isr
-    alive = tuple(node for node in wanted if is_active(node) and node not in lost)
-    target = _elect(state, alive, rules, is_active, lost, prefer_first=prefer_first)
-    elr, last_known = _eligible(state, target, rules, lost)
+    moving = Move(state.replicas, state.adding, state.removing) if move is None else move
+    alive = tuple(node for node in wanted if node in moving.replicas and is_active(node) and node not in lost)
+    moving, alive = _arrived(moving, alive)
+    moved = replace(state, replicas=moving.replicas)
+    target = _elect(moved, alive, rules, is_active, lost, prefer_first=prefer_first)
+    elr, last_known = _eligible(moved, target, rules, lost)
     record = PartitionChangeRecord(
         index,
         topic_id,
-        isr=None if target.isr == state.isr else target.isr,
-        leader=LEADER_UNCHANGED if target.leader == state.leader else target.leader,
-        elr=None if elr == state.elr else elr,
-        last_known_elr=None if last_known == state.last_known_elr else last_known,
+        isr=_if_changed(target.isr, state.isr),
+        leader=_leader(state, target, moving),
+        replicas=_if_changed(moving.replicas, state.replicas),
+        removing=_if_changed(moving.removing, state.removing),
+        adding=_if_changed(moving.adding, state.adding),
+        elr=_if_changed(elr, state.elr),
+        last_known_elr=_if_changed(last_known, state.last_known_elr),
     )
     return None if record == PartitionChangeRecord(index, topic_id) else record
+
+
+def _if_changed(new: tuple[int, ...], old: tuple[int, ...]) -> tuple[int, ...] | None:
+    return None if new == old else new
+
+
+def _arrived(moving: Move, isr: tuple[int, ...]) -> tuple[Move, tuple[int, ...]]:
+    """A reassignment is over when all that were added are in sync; then those that leave, leave."""
+    staying = tuple(node for node in isr if node not in moving.removing)
+    if not (moving.adding or moving.removing) or not staying or not set(moving.adding) <= set(isr):
+        return moving, isr
+    replicas = tuple(node for node in moving.replicas if node not in moving.removing)
+    return Move(replicas, (), ()), staying
+
+
+def _leader(state: PartitionState, target: _Target, moving: Move) -> int:
+    """The leader as the record names it. When a replica leaves, the leader is named again: a new epoch
+    keeps the one that left from being counted by what it fetched before."""
+    if target.leader != state.leader or not set(state.replicas) <= set(moving.replicas):
+        return target.leader
+    return LEADER_UNCHANGED
 
 
 def _elect(
@@ -70,7 +109,8 @@ def _elect(
     prefer_first: bool,
 ) -> _Target:
     """The leader stays while it can. After it comes the first replica of the ISR, then an eligible one, which
-    has all that is committed, too; then, where that is allowed, any."""
+    has all that is committed, too; then, when nobody is left who surely has it, the last leader; then, where
+    that is allowed, any."""
     in_order = [node for node in state.replicas if node in isr]
     if prefer_first and in_order and in_order[0] == state.replicas[0]:
         return _Target(in_order[0], isr)
@@ -78,26 +118,29 @@ def _elect(
         return _Target(state.leader, isr)
     if in_order:
         return _Target(in_order[0], isr)
-    eligible = [node for node in state.replicas if node in state.elr and is_active(node) and node not in lost]
+    trusted = [node for node in state.replicas if node in {*state.elr, *state.isr} and node not in lost]
+    eligible = [node for node in trusted if node in state.elr and is_active(node)]
     if eligible:
         return _Target(eligible[0], (eligible[0],))
-    if rules.unclean:
-        last_known = [node for node in state.last_known_elr if is_active(node)]
-        anybody = [*last_known, *(node for node in state.replicas if is_active(node))]
-        if anybody:
-            return _Target(anybody[0], (anybody[0],), unclean=True)
+    last_known = [node for node in state.last_known_elr if is_active(node) and node not in lost]
+    anybody = [node for node in state.replicas if is_active(node)] if rules.unclean else []
+    hoped = (last_known if rules.unclean or not trusted else []) + anybody
+    if hoped:
+        return _Target(hoped[0], (hoped[0],), unclean=True)
     return _Target(NO_LEADER, ())
 
 
 def _eligible(
     state: PartitionState, target: _Target, rules: Rules, lost: frozenset[int]
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Who has all that is committed without being in the ISR, and who had it. While the ISR is large enough
-    more is committed without them: then nobody. After an unclean election nothing is promised any more."""
-    if len(target.isr) >= rules.min_isr or target.unclean:
-        return (), ()
-    had = [node for node in state.replicas if node in {*state.elr, *state.isr} and node not in target.isr]
-    elr = tuple(node for node in had if node not in lost)
-    known = {*state.last_known_elr, *had}
-    last_known = tuple(node for node in state.replicas if node in known - {*elr, *target.isr})
-    return elr, last_known
+    """Who has all that is committed without being in the ISR, and who led last when nobody does now. While
+    the ISR is large enough more is committed without them: then nobody. After an unclean election nothing
+    is promised any more."""
+    elr: tuple[int, ...] = ()
+    if len(target.isr) < rules.min_isr and not target.unclean:
+        had = {*state.elr, *state.isr} - {*target.isr, *lost}
+        elr = tuple(node for node in state.replicas if node in had)
+    if target.isr:
+        return elr, ()
+    last_known = state.last_known_elr if state.leader == NO_LEADER else (state.leader,)
+    return elr, tuple(node for node in last_known if node in state.replicas)

@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 from penstock.protocol.primitives import Reader, Writer
 
 LEADER_UNCHANGED = -2
-_ISR, _LEADER, _REPLICAS, _ELR, _LAST_KNOWN_ELR = 0, 1, 2, 6, 7
+_ISR, _LEADER, _REPLICAS, _REMOVING, _ADDING, _ELR, _LAST_KNOWN_ELR = 0, 1, 2, 3, 4, 6, 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,8 @@ class PartitionChangeRecord:
     replicas: tuple[int, ...] | None = None
     elr: tuple[int, ...] | None = None
     last_known_elr: tuple[int, ...] | None = None
+    removing: tuple[int, ...] | None = None
+    adding: tuple[int, ...] | None = None
 
     def write(self, writer: Writer) -> None:
         writer.int32(self.partition)
@@ -34,6 +36,8 @@ class PartitionChangeRecord:
         lists = {
             _ISR: self.isr,
             _REPLICAS: self.replicas,
+            _REMOVING: self.removing,
+            _ADDING: self.adding,
             _ELR: self.elr,
             _LAST_KNOWN_ELR: self.last_known_elr,
         }
@@ -46,12 +50,12 @@ class PartitionChangeRecord:
     def read(cls, reader: Reader, version: int) -> Self:
         partition, topic_id = reader.int32(), reader.uuid()
         tags = reader.tags()
-        isr, replicas, elr, last_known = (
+        isr, replicas, elr, last_known, removing, adding = (
             read_int32_list(tags[tag]) if tag in tags else None
-            for tag in (_ISR, _REPLICAS, _ELR, _LAST_KNOWN_ELR)
+            for tag in (_ISR, _REPLICAS, _ELR, _LAST_KNOWN_ELR, _REMOVING, _ADDING)
         )
         leader = int.from_bytes(tags[_LEADER], "big", signed=True) if _LEADER in tags else LEADER_UNCHANGED
-        return cls(partition, topic_id, isr, leader, replicas, elr, last_known)
+        return cls(partition, topic_id, isr, leader, replicas, elr, last_known, removing, adding)
 
 
 def int32_list(values: tuple[int, ...]) -> bytes:

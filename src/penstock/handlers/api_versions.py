@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from penstock.handlers import features
+from penstock.controller.features import SUPPORTED, finalized
 from penstock.handlers.broker import Broker
 from penstock.handlers.cluster_nodes import controller_listeners
 from penstock.handlers.reply import Reply
@@ -23,8 +23,8 @@ def handle(request: Request, broker: Broker) -> Reply:
     body = api_versions.encode_response(
         request.version,
         apis,
-        supported=features.SUPPORTED,
-        finalized=features.FINALIZED,
+        supported=SUPPORTED,
+        finalized=finalized(broker.controller.image),
         finalized_epoch=broker.controller.last_offset,
     )
     return Reply([body])

@@ -1,42 +1,38 @@
-"""DescribeCluster, v0-v1: the brokers, the controller and the cluster's id."""
+"""DescribeCluster, v0-v2: the brokers, or on a controller's listener the controllers, and the cluster's
+id."""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from penstock.handlers.authorize import ResourceType
 from penstock.handlers.broker import Broker
+from penstock.handlers.cluster_nodes import controller_listeners, controller_node, reached
 from penstock.handlers.reply import Reply
 from penstock.handlers.request import Request
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages import encode_response, read_request
-from penstock.protocol.metadata import OPERATIONS_NOT_ASKED
+from penstock.protocol.metadata import OPERATIONS_NOT_ASKED, Node
 
-VERSIONS: Final = (0, 1)
+VERSIONS: Final = (0, 2)
 BROKERS: Final = 1
 CONTROLLERS: Final = 2
 
 
 def handle(request: Request, broker: Broker) -> Reply:
     wanted = read_request(Api.DESCRIBE_CLUSTER, request.version, request.reader)
-    endpoint = broker.endpoints[request.listener]
-    code, message = _refusal(getattr(wanted, "endpoint_type", BROKERS))
+    here = CONTROLLERS if request.listener in controller_listeners(broker) else BROKERS
+    code, message = _refusal(getattr(wanted, "endpoint_type", BROKERS), here)
+    told = _controllers(broker) if here == CONTROLLERS else _brokers(request, broker, wanted)
     fields = {
         "throttle_time": 0,
         "error_code": code,
         "error_message": message,
-        "endpoint_type": BROKERS,
+        "endpoint_type": here,
         "cluster_id": broker.cluster_id,
-        "controller_id": broker.settings.node_id,
-        "brokers": [
-            {
-                "broker_id": endpoint.node_id,
-                "host": endpoint.host,
-                "port": endpoint.port,
-                "rack": endpoint.rack,
-            }
-        ],
+        "controller_id": _controller_id(broker, here),
+        "brokers": told if code is ErrorCode.NONE else (),
         "cluster_authorized_operations": request.operations(broker, ResourceType.CLUSTER)
         if wanted.include_cluster_authorized_operations
         else OPERATIONS_NOT_ASKED,
@@ -44,11 +40,44 @@ def handle(request: Request, broker: Broker) -> Reply:
     return Reply([encode_response(Api.DESCRIBE_CLUSTER, request.version, fields)])
 
 
-def _refusal(endpoint_type: int) -> tuple[ErrorCode, str | None]:
-    if endpoint_type == BROKERS:
+def _controller_id(broker: Broker, here: int) -> int:
+    if here == BROKERS:
+        return controller_node(broker)
+    active = broker.controller.active_id
+    return -1 if active is None else active
+
+
+def _brokers(request: Request, broker: Broker, wanted: Any) -> list[dict[str, Any]]:
+    with_fenced = getattr(wanted, "include_fenced_brokers", False)
+    told = []
+    for state in broker.controller.image.brokers.values():
+        node = reached(state, request.listener)
+        if node is not None and (with_fenced or not state.fenced):
+            told.append(_told(node) | {"is_fenced": state.fenced})
+    return told
+
+
+def _controllers(broker: Broker) -> list[dict[str, Any]]:
+    return [_told(Node(number, *place)) for number, place in broker.settings.voters.items()]
+
+
+def _told(node: Node) -> dict[str, Any]:
+    return {
+        "broker_id": node.node_id,
+        "host": node.host,
+        "port": node.port,
+        "rack": node.rack,
+        "is_fenced": False,
+    }
+
+
+def _refusal(endpoint_type: int, here: int) -> tuple[ErrorCode, str | None]:
+    if endpoint_type == here:
         return ErrorCode.NONE, None
-    if endpoint_type == CONTROLLERS:
+    names = {BROKERS: "BROKER", CONTROLLERS: "CONTROLLER"}
+    if endpoint_type in names:
         return ErrorCode.MISMATCHED_ENDPOINT_TYPE, (
-            "The request was sent to an endpoint of type BROKER, but we wanted an endpoint of type CONTROLLER"
+            f"The request was sent to an endpoint of type {names[here]}, "
+            f"but we wanted an endpoint of type {names[endpoint_type]}"
         )
     return ErrorCode.UNSUPPORTED_ENDPOINT_TYPE, f"Unsupported endpoint type {endpoint_type}"

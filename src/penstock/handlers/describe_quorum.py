@@ -1,7 +1,4 @@
-"""DescribeQuorum, v0-v2: who leads the metadata quorum, and how far its members are.
-
-The voters' addresses (v2) are left out while this node is the only one.
-"""
+"""DescribeQuorum, v0-v2: who leads the metadata quorum, and how far its members are. The leader tells."""
 
 from __future__ import annotations
 
@@ -17,7 +14,8 @@ from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages import encode_response, read_request
 from penstock.protocol.primitives import ZERO_UUID
-from penstock.raft.roles import Leader
+from penstock.raft.roles import Leader, Progress
+from penstock.raft.state import State
 
 VERSIONS: Final = (0, 2)
 
@@ -34,7 +32,7 @@ def handle(request: Request, broker: Broker) -> Reply:
         "error_code": ErrorCode.NONE if allowed else ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
         "error_message": None,
         "topics": topics,
-        "nodes": [],
+        "nodes": _nodes(broker) if allowed else [],
     }
     return Reply([encode_response(Api.DESCRIBE_QUORUM, request.version, fields)])
 
@@ -51,22 +49,37 @@ def _unknown(index: int) -> dict[str, Any]:
     return _partition(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1, -1, -1, [])
 
 
-def _described(broker: Broker, index: int) -> dict[str, Any]:
-    state = broker.controller.quorum.raft.state
-    leader = state.role
-    assert isinstance(leader, Leader), "a single voter leads"
-    elapsed = broker.clock.now_ms() - state.now_ms()  # from the clock of deadlines to that of people
-    voters = [
-        {
-            "replica_id": node,
-            "replica_directory_id": ZERO_UUID,
-            "log_end_offset": progress.end_offset,
-            "last_fetch_timestamp": int(progress.fetched_at + elapsed),
-            "last_caught_up_timestamp": int(progress.caught_up_at + elapsed),
-        }
-        for node, progress in leader.progress.items()
+def _nodes(broker: Broker) -> list[dict[str, Any]]:
+    """Where the voters listen."""
+    names = broker.settings.controller_listener_names
+    return [
+        {"node_id": node, "listeners": [{"name": names[0], "host": host, "port": port}] if names else []}
+        for node, (host, port) in broker.settings.voters.items()
     ]
-    return _partition(index, ErrorCode.NONE, state.node_id, state.epoch, state.high_watermark, voters)
+
+
+def _described(broker: Broker, index: int) -> dict[str, Any]:
+    with broker.controller.looking_at_quorum() as state:
+        leader = state.role
+        if not isinstance(leader, Leader):
+            return _partition(index, ErrorCode.NOT_LEADER_OR_FOLLOWER, -1, state.epoch, -1, [])
+        members = {node: _member(broker, state, node, progress) for node, progress in leader.progress.items()}
+    voters = [member for node, member in members.items() if node in state.voters]
+    observers = [member for node, member in members.items() if node not in state.voters]
+    return _partition(
+        index, ErrorCode.NONE, state.node_id, state.epoch, state.high_watermark, voters, observers
+    )
+
+
+def _member(broker: Broker, state: State, node: int, progress: Progress) -> dict[str, Any]:
+    elapsed = broker.clock.now_ms() - state.now_ms()  # from the clock of deadlines to that of people
+    return {
+        "replica_id": node,
+        "replica_directory_id": ZERO_UUID,
+        "log_end_offset": progress.end_offset,
+        "last_fetch_timestamp": int(progress.fetched_at + elapsed) if progress.fetched_at else -1,
+        "last_caught_up_timestamp": int(progress.caught_up_at + elapsed) if progress.caught_up_at else -1,
+    }
 
 
 def _partition(
@@ -76,6 +89,7 @@ def _partition(
     leader_epoch: int,
     high_watermark: int,
     voters: list[dict[str, Any]],
+    observers: list[dict[str, Any]] | None = None,
 ) -> dict[str, Any]:
     return {
         "partition_index": index,
@@ -85,5 +99,5 @@ def _partition(
         "leader_epoch": leader_epoch,
         "high_watermark": high_watermark,
         "current_voters": voters,
-        "observers": [],
+        "observers": observers or [],
     }

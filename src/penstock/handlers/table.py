@@ -10,6 +10,7 @@ from penstock.handlers import (
     add_partitions_to_txn,
     alter_client_quotas,
     alter_configs,
+    alter_partition_reassignments,
     api_versions,
     consumer_group_describe,
     consumer_group_heartbeat,
@@ -27,6 +28,7 @@ from penstock.handlers import (
     describe_quorum,
     describe_topic_partitions,
     describe_transactions,
+    elect_leaders,
     end_txn,
     fetch,
     find_coordinator,
@@ -38,6 +40,7 @@ from penstock.handlers import (
     list_config_resources,
     list_groups,
     list_offsets,
+    list_partition_reassignments,
     list_transactions,
     metadata,
     offset_commit,
@@ -47,6 +50,8 @@ from penstock.handlers import (
     produce,
     sync_group,
     txn_offset_commit,
+    unregister_broker,
+    update_features,
     write_txn_markers,
 )
 from penstock.protocol.api_versions import ApiRange
@@ -95,6 +100,11 @@ HANDLERS: Final[dict[Api, ModuleType]] = {
     Api.DESCRIBE_CLUSTER: describe_cluster,
     Api.CONSUMER_GROUP_HEARTBEAT: consumer_group_heartbeat,
     Api.CONSUMER_GROUP_DESCRIBE: consumer_group_describe,
+    Api.ELECT_LEADERS: elect_leaders,
+    Api.ALTER_PARTITION_REASSIGNMENTS: alter_partition_reassignments,
+    Api.LIST_PARTITION_REASSIGNMENTS: list_partition_reassignments,
+    Api.UNREGISTER_BROKER: unregister_broker,
+    Api.UPDATE_FEATURES: update_features,
 }
 
 FORWARDED: Final = frozenset(
@@ -106,6 +116,11 @@ FORWARDED: Final = frozenset(
         Api.INCREMENTAL_ALTER_CONFIGS,
         Api.ALTER_CLIENT_QUOTAS,
         Api.DESCRIBE_QUORUM,
+        Api.ELECT_LEADERS,
+        Api.ALTER_PARTITION_REASSIGNMENTS,
+        Api.LIST_PARTITION_REASSIGNMENTS,
+        Api.UNREGISTER_BROKER,
+        Api.UPDATE_FEATURES,
     }
 )
 """What the active controller decides: any broker takes it, and brings it there."""

@@ -1,0 +1,60 @@
+"""UpdateFeatures, v0-v2: raise or lower the level of features (KIP-584, KIP-778). All or none, as from v2 on.
+
+On purpose unlike Kafka: `metadata.version` has one level and stays at it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from penstock.controller.controller import Decision
+from penstock.controller.features import Update, decide_features
+from penstock.controller.image import Image
+from penstock.handlers.authorize import Operation, ResourceType
+from penstock.handlers.broker import Broker
+from penstock.handlers.promised import decided, reply_when_done
+from penstock.handlers.reply import Outcome
+from penstock.handlers.request import Request
+from penstock.protocol.apis import Api
+from penstock.protocol.errors import ErrorCode, KafkaError
+from penstock.protocol.messages import encode_response, milliseconds, read_request
+
+VERSIONS: Final = (0, 2)
+TYPED_FROM: Final = 1
+UPGRADE: Final = 1
+
+
+def handle(request: Request, broker: Broker) -> Outcome:
+    wanted = read_request(Api.UPDATE_FEATURES, request.version, request.reader)
+    updates = [
+        Update(item.feature, item.max_version_level, _may_lower(item, request.version))
+        for item in wanted.feature_updates
+    ]
+
+    def decide(image: Image) -> Decision[None]:
+        if not request.may(broker, Operation.ALTER, ResourceType.CLUSTER):
+            raise KafkaError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "Cluster authorization failed.")
+        records = decide_features(image, updates)
+        return ([] if getattr(wanted, "validate_only", False) else records), None
+
+    promise = broker.controller.submit(decide)
+
+    def encode() -> bytes:
+        code, message = ErrorCode.NONE, None
+        try:
+            decided(promise)
+        except KafkaError as error:
+            code, message = error.code, error.message
+        results = [
+            {"feature": update.name, "error_code": code, "error_message": message} for update in updates
+        ]
+        fields = {"throttle_time": 0, "error_code": code, "error_message": message, "results": results}
+        return encode_response(Api.UPDATE_FEATURES, request.version, fields)
+
+    return reply_when_done(broker, [promise], encode, seconds=milliseconds(wanted.timeout) / 1000)
+
+
+def _may_lower(item: Any, version: int) -> bool:
+    if version < TYPED_FROM:
+        return bool(item.allow_downgrade)
+    return bool(item.upgrade_type != UPGRADE)
