@@ -1,29 +1,28 @@
-"""The life of this broker in its cluster, as its own thread leads it: it registers, beats, and says goodbye.
+"""The life of this broker in its cluster: it registers, opens its logs, beats, and says goodbye.
 
-A node that is alone registers with itself when it is built (`server.node`) and needs no heart.
+What is said and what the answers mean stands here, without a thread: `server.life_thread` leads this life,
+and so does the simulator. A node that is alone registers with itself when it is built (`server.node`) and
+needs no heart.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from threading import Event, Thread
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from penstock.controller.broker_records import Endpoint
 from penstock.handlers.broker import Broker
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.metadata import Node
-from penstock.server.decoded_channel import DecodedChannel
-from penstock.server.promise_waits import wait_for
 from penstock.storage.errors import StorageError
 
 NOT_REGISTERED: Final = -1
+SOON_SECONDS: Final = 0.05  # until it is unfenced, and while it says goodbye
+_TROUBLED_SECONDS: Final = 1.0
 _REGISTRATION_VERSION: Final = 4
 _HEARTBEAT_VERSION: Final = 1
-_SOON_SECONDS: Final = 0.05  # until it is unfenced, and while it says goodbye
-_GOODBYE_SECONDS: Final = 30.0
 
 _log = logging.getLogger(__name__)
 
@@ -33,8 +32,17 @@ def registered_endpoints(endpoints: Mapping[str, Node]) -> tuple[Endpoint, ...]:
     return tuple(Endpoint(name, node.host, node.port) for name, node in endpoints.items())
 
 
+class Said(NamedTuple):
+    """A request to the controller."""
+
+    api: Api
+    version: int
+    fields: dict[str, Any]
+
+
 class BrokerLife:
-    """Begins with `start` and ends with `leave`."""
+    """Whoever leads it sends `next_request`, brings what comes of it to `answered` or `failed`, and pauses
+    for as many seconds as they say; and calls `open` when `may_open`."""
 
     def __init__(
         self,
@@ -45,62 +53,70 @@ class BrokerLife:
     ) -> None:
         """`open_logs` is called once, when this node has followed the metadata up to its own registration."""
         self._broker = broker
-        self._channel = DecodedChannel(broker.channel)
         self._open_logs = open_logs
         self._opened = False
         self._incarnation_id = incarnation_id
         self._previous_epoch = previous_broker_epoch
         self._began = broker.clock.monotonic()
-        self._leaving = Event()
-        self._over = Event()
-        self.serves = Event()
-        """Set once the controller has unfenced it for the first time."""
+        self.leaving = False
+        """Set from outside: from now on this broker wants to stop, and its partitions are given to others
+        first."""
+        self.serves = False
+        """Whether the controller has ever unfenced it."""
+        self.is_over = False
+        """Whether the controller lets it go, or nobody is there to ask."""
         self.failure: KafkaError | None = None
-        """Why it was not registered in time; then it never will be."""
-        self._thread = Thread(target=self._run, name="broker-life", daemon=True)
-        self._opener = Thread(target=self._open, name="broker-opening", daemon=True)
+        """Why it was not registered in time, or has no logs; then it never serves."""
 
-    def start(self) -> None:
-        self._thread.start()
+    @property
+    def patience_seconds(self) -> float:
+        """A heartbeat that is late is of no use to anybody; the next one says more."""
+        return self._broker.settings.broker_session_timeout_ms / 2000
 
-    def leave(self) -> None:
-        """The controlled shutdown: what this broker leads is given to others first, if a controller
-        listens."""
-        self._leaving.set()
-        if not (self.serves.is_set() and self._broker.settings.controlled_shutdown_enable):
-            self._over.set()
-        self._over.wait(_GOODBYE_SECONDS)
-        self._over.set()
-        self._thread.join()
-        if self._opener.is_alive():
-            self._opener.join()
+    # The logs
 
-    def _open(self) -> None:
-        """Recovery may take its time; the heart beats meanwhile, and the broker stays fenced."""
+    @property
+    def may_open(self) -> bool:
         broker = self._broker
-        while broker.controller.last_offset < broker.broker_epoch:
-            if self._over.wait(_SOON_SECONDS):
-                return
+        return not self._opened and NOT_REGISTERED < broker.broker_epoch <= broker.controller.last_offset
+
+    def open(self) -> None:
+        """Recovery may take its time; the heart beats meanwhile, and the broker stays fenced."""
         try:
             self._open_logs()
             self._opened = True
         except StorageError as error:
             _log.error("this broker cannot use its data: %s", error)
             self.failure = KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error))
-            self.serves.set()
 
-    def _run(self) -> None:
-        while not self._over.is_set() and self.failure is None:
-            try:
-                pause = self._beat() if self._broker.broker_epoch != NOT_REGISTERED else self._register()
-            except KafkaError as error:
-                pause = self._troubled(error)
-            if self._leaving.is_set():
-                self._over.wait(min(pause, _SOON_SECONDS))
-            else:
-                self._leaving.wait(pause)
+    # The heart
 
-    def _register(self) -> float:
+    def next_request(self) -> Said:
+        return self._heartbeat() if self._broker.broker_epoch != NOT_REGISTERED else self._registration()
+
+    def answered(self, said: Said, answer: Any) -> float:
+        """The answer to `said`; gives the seconds until the next request."""
+        if answer.error_code:
+            code = ErrorCode(int(answer.error_code))
+            return self.failed(KafkaError(code, f"{said.api.name}: {code.name}"))
+        if said.api is Api.BROKER_REGISTRATION:
+            return self._registered(answer.broker_epoch)
+        return self._beaten(answer, asked_to_leave=said.fields["want_shut_down"])
+
+    def failed(self, error: KafkaError) -> float:
+        """Controllers change, so it goes on; but a broker that never gets in must not seem to work, and one
+        that leaves does not wait for a quorum that is gone."""
+        broker = self._broker
+        self.is_over |= self.leaving
+        _log.warning("the controller does not take what this broker says: %s", error)
+        if error.code in (ErrorCode.STALE_BROKER_EPOCH, ErrorCode.BROKER_ID_NOT_REGISTERED):
+            broker.broker_epoch = NOT_REGISTERED  # it was forgotten, or forgot itself: it begins again
+        waited_ms = (broker.clock.monotonic() - self._began) * 1000
+        if not self.serves and waited_ms > broker.settings.initial_broker_registration_timeout_ms:
+            self.failure = error
+        return _TROUBLED_SECONDS
+
+    def _registration(self) -> Said:
         broker, settings = self._broker, self._broker.settings
         fields = {
             "broker_id": settings.node_id,
@@ -113,54 +129,27 @@ class BrokerLife:
             "log_dirs": (),
             "previous_broker_epoch": self._previous_epoch,
         }
-        answer = self._ask(Api.BROKER_REGISTRATION, _REGISTRATION_VERSION, fields)
-        broker.broker_epoch = answer.broker_epoch
-        if not self._opened and not self._opener.is_alive():
-            self._opener.start()
-        _log.info("registered as broker %d with epoch %d", settings.node_id, answer.broker_epoch)
+        return Said(Api.BROKER_REGISTRATION, _REGISTRATION_VERSION, fields)
+
+    def _registered(self, broker_epoch: int) -> float:
+        self._broker.broker_epoch = broker_epoch
+        _log.info("registered as broker %d with epoch %d", self._broker.settings.node_id, broker_epoch)
         return 0.0
 
-    def _beat(self) -> float:
+    def _heartbeat(self) -> Said:
         broker = self._broker
-        leaving = self._leaving.is_set()
         fields = {
             "broker_id": broker.settings.node_id,
             "broker_epoch": broker.broker_epoch,
             "current_metadata_offset": broker.controller.last_offset if self._opened else -1,
             "want_fence": False,
-            "want_shut_down": leaving,
+            "want_shut_down": self.leaving,
             "offline_log_dirs": (),
         }
-        told = self._ask(Api.BROKER_HEARTBEAT, _HEARTBEAT_VERSION, fields)
-        if leaving and told.should_shut_down:
-            self._over.set()
-        if not told.is_fenced:
-            self.serves.set()
-        soon = told.is_fenced or leaving
-        return _SOON_SECONDS if soon else broker.settings.broker_heartbeat_interval_ms / 1000
+        return Said(Api.BROKER_HEARTBEAT, _HEARTBEAT_VERSION, fields)
 
-    def _troubled(self, error: KafkaError) -> float:
-        """Controllers change, so it goes on; but a broker that never gets in must not seem to work, and one
-        that leaves does not wait for a quorum that is gone."""
-        broker = self._broker
-        if self._leaving.is_set():
-            self._over.set()
-        _log.warning("the controller does not take what this broker says: %s", error)
-        if error.code in (ErrorCode.STALE_BROKER_EPOCH, ErrorCode.BROKER_ID_NOT_REGISTERED):
-            broker.broker_epoch = NOT_REGISTERED  # it was forgotten, or forgot itself: it begins again
-        waited_ms = (broker.clock.monotonic() - self._began) * 1000
-        if not self.serves.is_set() and waited_ms > broker.settings.initial_broker_registration_timeout_ms:
-            self.failure = error
-            self.serves.set()
-        return 1.0
-
-    def _ask(self, api: Api, version: int, fields: dict[str, Any]) -> Any:
-        settings = self._broker.settings
-        promise = self._channel.ask(api, version, fields)
-        # A heartbeat that is late is of no use to anybody; the next one says more.
-        seconds = settings.broker_session_timeout_ms / 2000
-        answer = wait_for(promise, seconds)
-        if answer.error_code:
-            code = ErrorCode(int(answer.error_code))
-            raise KafkaError(code, f"{api.name}: {code.name}")
-        return answer
+    def _beaten(self, told: Any, *, asked_to_leave: bool) -> float:
+        self.is_over |= asked_to_leave and told.should_shut_down
+        self.serves |= not told.is_fenced
+        soon = told.is_fenced or self.leaving
+        return SOON_SECONDS if soon else self._broker.settings.broker_heartbeat_interval_ms / 1000

@@ -6,9 +6,9 @@ from __future__ import annotations
 from penstock.clock import Clock
 from penstock.controller.channel import ControllerChannel
 from penstock.controller.controller import Controller
-from penstock.server.broker_life import BrokerLife
 from penstock.server.controller_channel import SocketChannel
 from penstock.server.isr_changes import IsrThread
+from penstock.server.life_thread import LifeThread
 from penstock.server.node import Node
 from penstock.server.quorum_driver import QuorumDriver
 from penstock.server.quorum_peers import QuorumPeers
@@ -25,7 +25,7 @@ class ClusterMember:
         self._voters = {node: Address(*address) for node, address in settings.voters.items()}
         self._channel: SocketChannel | None = None
         self._driver: QuorumDriver | None = None
-        self._life: BrokerLife | None = None
+        self._life: LifeThread | None = None
         self._isrs: IsrThread | None = None
 
     def channel_to(self, controller: Controller) -> ControllerChannel:
@@ -54,7 +54,7 @@ class ClusterMember:
                 lambda: broker.settings.replica_lag_time_max_ms / 1000,
             )
             self._isrs.start()
-            self._life = node.life()
+            self._life = LifeThread(node.life(), broker)
             self._life.start()
 
     def wait_until_it_serves(self, seconds: float) -> bool:

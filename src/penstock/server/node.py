@@ -35,7 +35,7 @@ from penstock.replication.surroundings import Surroundings
 from penstock.server.broker_life import BrokerLife, registered_endpoints
 from penstock.server.cluster_markers import ClusterMarkers
 from penstock.server.coordinators import CoordinatorFollower, ImageTopics
-from penstock.server.follower import MetadataFollower
+from penstock.server.follower import Fetchers, MetadataFollower
 from penstock.server.isr_changes import IsrChanges
 from penstock.server.local_channel import LocalChannel
 from penstock.server.local_markers import LocalMarkers
@@ -66,8 +66,10 @@ class Node:
         random: Random,
         endpoints: Mapping[str, Endpoint],
         channel_to: Callable[[Controller], ControllerChannel] | None = None,
+        fetchers_of: Callable[[Replicas], Fetchers] | None = None,
     ) -> None:
-        """Without `channel_to` this node is the only one, and has registered itself when this returns."""
+        """Without `channel_to` this node is the only one, and has registered itself when this returns. The
+        simulator has fetchers of its own."""
         self._random = random
         self._logs = _logs(settings, disk, clock, random)
         self._logs.open_directories()
@@ -119,9 +121,10 @@ class Node:
             endpoints=endpoints,
         )
         self.isr_changes = IsrChanges(settings.node_id, self._broker_epoch)
-        self.fetchers = ReplicaFetchers(Replicas(settings, clock, self._address_of, self._broker_epoch))
-        surroundings = self._surroundings(clock)
-        self._follower = MetadataFollower(self.broker, self._logs, surroundings, self.fetchers)
+        replicas = Replicas(settings, clock, self._address_of, self._broker_epoch)
+        self.fetchers = ReplicaFetchers(replicas)
+        fetchers = self.fetchers if fetchers_of is None else fetchers_of(replicas)
+        self._follower = MetadataFollower(self.broker, self._logs, self._surroundings(clock), fetchers)
         self._coordinators = CoordinatorFollower(settings.node_id, self._partitions, groups, transactions)
         controller.watch(SettingsFollower(self.broker, self._logs))
         controller.watch(QuotaFollower(self.broker.quotas))
@@ -174,7 +177,7 @@ class Node:
         self._logs.close(self.broker.broker_epoch)
 
     def life(self) -> BrokerLife:
-        """The life of this broker in a cluster, to be started."""
+        """The life of this broker in a cluster, to be led by a thread or the simulator."""
         return BrokerLife(self.broker, self._new_topic_id(), self._logs.left_broker_epoch, self.open)
 
     def _register(self) -> None:

@@ -134,10 +134,11 @@ class _Lane:
             return read_response(request, bytes(self._connection.receive(deadline)))
         except (WireError, MalformedMessage, KafkaError) as error:
             _log.debug("%s to %s: %s", api.name, self._address, error)
-            return _lost(request)
+            return lost(request)
 
 
-def _lost(request: Request) -> Response | None:
+def lost(request: Request) -> Response | None:
+    """What Raft is told of a request that was not answered, if anything."""
     if isinstance(request, FetchRequest):
         return FetchResponse(
             source=request.destination,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import Final
+from typing import Final, Protocol
 
-from penstock.handlers.reply import NoReply, Reply, Wait
+from penstock.handlers.reply import HangUp, NoReply, Reply, Wait
 from penstock.protocol.metadata import Node as Endpoint
 from penstock.server.node import Node
 from penstock.server.session import Session
@@ -88,10 +88,18 @@ class SimulatedBroker:
         self._world.after(DRIVE_MS, lambda: self._drive(life))
 
 
+class Timeline(Protocol):
+    """The time in which a connection is served: the world's, or that of a process."""
+
+    def after(self, delay_ms: float, action: Callable[[], None]) -> None: ...
+
+    def monotonic(self) -> float: ...
+
+
 class ServerConnection:
     """What a connection's thread does, as events: one request at a time, waiting without blocking."""
 
-    def __init__(self, world: World, session: Session, deliver: Deliver, lost: Callable[[], None]) -> None:
+    def __init__(self, world: Timeline, session: Session, deliver: Deliver, lost: Callable[[], None]) -> None:
         self._world = world
         self._session = session
         self._deliver = deliver
@@ -121,7 +129,11 @@ class ServerConnection:
 
     def _serve(self) -> None:
         while self._open and self._frames and self._waiting is None:
-            self._header, outcome = self._session.handle(memoryview(bytearray(self._frames[0])))
+            try:
+                self._header, outcome = self._session.handle(memoryview(bytearray(self._frames[0])))
+            except HangUp:
+                self.close()
+                return
             if isinstance(outcome, NoReply):
                 self._frames.popleft()
             else:
@@ -144,7 +156,11 @@ class ServerConnection:
             return
         self._unwatch()
         self._waiting = None
-        self._settle(waiting.resume(expired))
+        try:
+            self._settle(waiting.resume(expired))
+        except HangUp:
+            self.close()
+            return
         self._serve()
 
     def _unwatch(self) -> None:

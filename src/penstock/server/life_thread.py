@@ -1,0 +1,75 @@
+"""The threads that lead a broker's life: one is its heart, one opens the logs, which may take long."""
+
+from __future__ import annotations
+
+from threading import Event, Thread
+from typing import Final
+
+from penstock.handlers.broker import Broker
+from penstock.protocol.errors import KafkaError
+from penstock.server.broker_life import SOON_SECONDS, BrokerLife
+from penstock.server.decoded_channel import DecodedChannel
+from penstock.server.promise_waits import wait_for
+
+_GOODBYE_SECONDS: Final = 30.0
+
+
+class LifeThread:
+    """Begins with `start` and ends with `leave`."""
+
+    def __init__(self, life: BrokerLife, broker: Broker) -> None:
+        self._life = life
+        self._broker = broker
+        self._channel = DecodedChannel(broker.channel)
+        self._leaving = Event()
+        self._over = Event()
+        self.serves = Event()
+        """Set once the controller has unfenced it for the first time, or when it never will."""
+        self._heart = Thread(target=self._beat, name="broker-life", daemon=True)
+        self._opener = Thread(target=self._open, name="broker-opening", daemon=True)
+
+    @property
+    def failure(self) -> KafkaError | None:
+        return self._life.failure
+
+    def start(self) -> None:
+        self._heart.start()
+        self._opener.start()
+
+    def leave(self) -> None:
+        """The controlled shutdown: what this broker leads is given to others first, if a controller
+        listens."""
+        self._life.leaving = True
+        self._leaving.set()
+        if not (self.serves.is_set() and self._broker.settings.controlled_shutdown_enable):
+            self._over.set()
+        self._over.wait(_GOODBYE_SECONDS)
+        self._over.set()
+        self._heart.join()
+        self._opener.join()
+
+    def _open(self) -> None:
+        while not self._life.may_open:
+            if self._over.wait(SOON_SECONDS):
+                return
+        self._life.open()
+
+    def _beat(self) -> None:
+        life = self._life
+        while not self._over.is_set():
+            pause = self._exchange()
+            if life.serves or life.failure is not None:
+                self.serves.set()
+            if life.is_over or life.failure is not None:
+                self._over.set()
+            elif self._leaving.is_set():
+                self._over.wait(min(pause, SOON_SECONDS))
+            else:
+                self._leaving.wait(pause)
+
+    def _exchange(self) -> float:
+        said = self._life.next_request()
+        try:
+            return self._life.answered(said, wait_for(self._channel.ask(*said), self._life.patience_seconds))
+        except KafkaError as error:
+            return self._life.failed(error)
