@@ -30,6 +30,10 @@ COMMANDS: Final = {
     "rest": ("penstock.cli.rest:rest", "Run the REST Proxy."),
     "registry": ("penstock.cli.registry:registry", "Run the Schema Registry."),
     "schema": ("penstock.cli.schema:schema", "List, read, register, check and delete schemas."),
+    "streams": (
+        "penstock.cli.streams:streams",
+        "Describe an application of Streams, and reset it to begin anew.",
+    ),
     "topic": ("penstock.cli.topic:topic", "List, create, describe, delete and grow topics."),
     "transaction": (
         "penstock.cli.transaction:transaction",

@@ -1,10 +1,12 @@
 """`Groups`: consumer groups, their members, what they have committed and how far they are behind.
 
-Thin over `admin.Admin`, whose deadline and errors it shares; it joins no group. Called by the REST Proxy.
+Thin over `admin.Admin`, whose deadline and errors it shares; it joins no group. Called by the REST
+Proxy and by `streams.resetting`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from penstock.client.admin import Admin, Partition
@@ -46,6 +48,22 @@ class Groups:
         futures = self._admin.client.list_consumer_group_offsets(asked, request_timeout=self._admin.timeout_s)
         answer = self._admin.result(futures[group_id], f"read the offsets of group {group_id!r}")
         return {(at.topic, at.partition): at.offset for at in answer.topic_partitions if at.offset >= 0}
+
+    def set_offsets(self, group_id: str, offsets: Mapping[Partition, int]) -> None:
+        """Commit offsets for a group without members; Kafka refuses while it has some."""
+        from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
+
+        if not offsets:
+            return
+        places = [TopicPartition(topic, index, offset) for (topic, index), offset in offsets.items()]
+        asked = [ConsumerGroupTopicPartitions(group_id, places)]
+        futures = self._admin.client.alter_consumer_group_offsets(
+            asked, request_timeout=self._admin.timeout_s
+        )
+        doing = f"set the offsets of group {group_id!r}"
+        for at in self._admin.result(futures[group_id], doing).topic_partitions:
+            if at.error is not None:
+                raise self._admin.connection.error(at.error, f"{doing} for {at.topic}-{at.partition}")
 
     def lags(self, group_id: str) -> tuple[GroupInfo, list[PartitionLag]]:
         """The group, and its lag on each partition that it has committed and that still exists."""

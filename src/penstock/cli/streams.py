@@ -1,0 +1,142 @@
+"""`penstock streams describe|reset`."""
+
+from __future__ import annotations
+
+import re
+import time
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import click
+
+from penstock.cli.options import client_options
+from penstock.cli.output import print_json, print_table
+from penstock.streams.resetting import ApplicationInfo, Applications
+from penstock.streams.targets import Target
+
+_DURATION = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?")
+
+
+@click.group()
+def streams() -> None:
+    """Describe an application of Streams, and reset it to begin anew."""
+
+
+@streams.command()
+@click.option("--application-id", required=True)
+@client_options
+def describe(application_id: str, bootstrap_servers: str, timeout_s: float, as_json: bool) -> None:
+    """Show how far an application is, whether it runs, and its internal topics."""
+    found = Applications(bootstrap_servers, timeout_s=timeout_s).describe(application_id)
+    if as_json:
+        print_json(_fields(found))
+        return
+    click.echo(
+        f"{application_id}: {found.running or 'nothing says that it runs'}, {found.lag} records behind"
+    )
+    rows = [(*at, offset, found.ends.get(at)) for at, offset in sorted(found.committed.items())]
+    print_table("Input", ("Topic", "Partition", "Committed", "End"), rows)
+    topics = [(topic.name, len(topic.partitions), topic.records) for topic in found.internal_topics]
+    print_table("Internal topics", ("Topic", "Partitions", "Records"), topics)
+
+
+@streams.command()
+@click.option("--application-id", required=True)
+@click.option(
+    "--input-topics", multiple=True, metavar="TOPIC[,TOPIC]…",
+    help="Whose offsets are reset. May be repeated. [default: all that the application has committed]",
+)  # fmt: skip
+@click.option("--to-earliest", is_flag=True, help="To the beginning; this is the default.")
+@click.option("--to-latest", is_flag=True, help="To the end: what is there is not read again.")
+@click.option("--to-datetime", metavar="TIME", help="To a time, such as 2026-01-05T14:30:00.000 (UTC).")
+@click.option("--by-duration", metavar="DURATION", help="To so long ago, such as PT1H30M.")
+@click.option("--to-offset", type=click.IntRange(min=0), help="To an offset in every partition.")
+@click.option("--shift-by", type=int, help="So many records forward, or back if negative.")
+@click.option("--dry-run", is_flag=True, help="Only say what would be done.")
+@click.option("--force", is_flag=True, help="Fence an application that runs, instead of refusing.")
+@client_options
+def reset(
+    application_id: str,
+    input_topics: tuple[str, ...],
+    dry_run: bool,
+    force: bool,
+    bootstrap_servers: str,
+    timeout_s: float,
+    as_json: bool,
+    **where: Any,
+) -> None:
+    """Let an application begin anew: its offsets are reset, its internal topics deleted.
+
+    Results that it has written stay, and so do local state directories, which it does not trust any more.
+    """
+    topics = [name for given in input_topics for name in given.split(",") if name]
+    applications = Applications(bootstrap_servers, timeout_s=timeout_s)
+    done = applications.reset(application_id, _target(**where), topics, force=force, dry_run=dry_run)
+    if as_json:
+        offsets = [{"topic": t, "partition": p, "offset": o} for (t, p), o in sorted(done.offsets.items())]
+        deleted = list(done.deleted_topics)
+        print_json({"offsets": offsets, "deleted_topics": deleted, "dry_run": dry_run})
+        return
+    rows = [(*at, offset) for at, offset in sorted(done.offsets.items())]
+    print_table("Offsets", ("Topic", "Partition", "Offset"), rows)
+    for name in done.deleted_topics:
+        click.echo(f"{name} {'would be deleted' if dry_run else 'deleted'}")
+
+
+def _target(
+    to_earliest: bool,
+    to_latest: bool,
+    to_datetime: str | None,
+    by_duration: str | None,
+    to_offset: int | None,
+    shift_by: int | None,
+) -> Target:
+    given = [to_earliest, to_latest, to_datetime, by_duration, to_offset is not None, shift_by is not None]
+    if sum(map(bool, given)) > 1:
+        raise click.UsageError("Only one of the options that begin with --to, --by and --shift can be given.")
+    timestamp = None
+    if to_datetime is not None:
+        timestamp = _milliseconds(to_datetime)
+    elif by_duration is not None:
+        timestamp = round(time.time() * 1000) - _duration_ms(by_duration)
+    return Target(latest=to_latest, timestamp_ms=timestamp, offset=to_offset, shift_by=shift_by)
+
+
+def _milliseconds(text: str) -> int:
+    try:
+        given = datetime.fromisoformat(text)
+    except ValueError:
+        raise click.UsageError(f"{text!r} is no time; write 2026-01-05T14:30:00.000 (UTC).") from None
+    moment = given if given.tzinfo is not None else given.replace(tzinfo=UTC)
+    return round(moment.timestamp() * 1000)
+
+
+def _duration_ms(text: str) -> int:
+    found = _DURATION.fullmatch(text)
+    if found is None or not any(found.groups()):
+        raise click.UsageError(f"{text!r} is no duration; write P1D, PT1H30M or PT30S.")
+    days, hours, minutes, seconds = (int(part or 0) for part in found.groups())
+    return timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds) // timedelta(milliseconds=1)
+
+
+def _fields(found: ApplicationInfo) -> dict[str, Any]:
+    return {
+        "application_id": found.application_id,
+        "running": found.running is not None,
+        "members": [member.member_id for member in found.members],
+        "transaction": found.transaction,
+        "lag": found.lag,
+        "input": [
+            {
+                "topic": topic,
+                "partition": partition,
+                "committed": offset,
+                "end": found.ends.get((topic, partition)),
+            }
+            for (topic, partition), offset in sorted(found.committed.items())
+        ],
+        "internal_topics": [
+            {"name": topic.name, "partitions": len(topic.partitions), "records": topic.records}
+            for topic in found.internal_topics
+        ],
+    }
