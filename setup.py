@@ -5,7 +5,13 @@ The extensions are optional: without Cython or a compiler the installation goes 
 
 from setuptools import Extension, setup
 
-NATIVE = ("penstock.records._walk_native", "penstock.server._sockets_native", "penstock.wire._pack_native")
+NATIVE = (
+    "penstock.protocol._reader_native",
+    "penstock.records._walk_native",
+    "penstock.server._sockets_native",
+    "penstock.storage._files_native",
+    "penstock.wire._pack_native",
+)
 
 
 def extensions() -> list[Extension]:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
+from unittest.mock import patch
 
 import pytest
+from crc32c import crc32c
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from penstock.protocol.errors import KafkaError
 from penstock.records import _walk_pure as pure
-from penstock.records.batch import HEADER_SIZE, CorruptBatch
+from penstock.records.batch import CRC_POSITION, CRC_START, HEADER_SIZE, TRANSACTIONAL_FLAG, CorruptBatch
+from penstock.records.codecs import Codec
 from penstock.records.record import Record, encode_batch
+from penstock.settings.topic import TopicSettings
+from penstock.storage import incoming
 
 native = pytest.importorskip(
     "penstock.records._walk_native", reason="the native walk is not built: no compiler at installation"
@@ -143,3 +150,58 @@ def values(column: Any) -> list[bytes | None]:
         data[offsets[row] : offsets[row + 1]] if bits is None or bits[row >> 3] >> (row & 7) & 1 else None
         for row in range(len(offsets) - 1)
     ]
+
+
+@st.composite
+def nearly_right(draw: st.DrawFn) -> bytearray:
+    """A batch of which a few bytes may be others, under a CRC that is mostly right."""
+    records = draw(RECORDS)
+    options: dict[str, Any] = {"codec": draw(st.sampled_from([Codec.NONE, Codec.NONE, Codec.LZ4]))}
+    if draw(st.booleans()):
+        options.update(
+            producer_id=draw(st.integers(-1, 3)), producer_epoch=0, base_sequence=draw(st.integers(-1, 3))
+        )
+    batch = bytearray(encode_batch(records, **options))
+    for _ in range(draw(st.sampled_from([0, 0, 1, 2]))):
+        batch[draw(st.integers(0, len(batch) - 1))] = draw(st.integers(0, 255))
+    if draw(st.booleans()):
+        batch[CRC_POSITION:CRC_START] = crc32c(batch[CRC_START:]).to_bytes(4, "big")
+    return batch + draw(st.sampled_from([b"", b"", b"\0", bytes(70)]))
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    nearly_right(), st.booleans(), st.sampled_from([TopicSettings(), TopicSettings(max_message_bytes=300)])
+)
+def test_what_is_accepted_at_a_glance_is_what_a_closer_look_takes(
+    batch: bytearray, compacted: bool, topic: TopicSettings
+) -> None:
+    if compacted:
+        topic = replace(topic, cleanup_policy=frozenset({"compact"}))
+    view, now_ms = memoryview(batch), 1 << 44
+    earliest = now_ms - topic.message_timestamp_before_max_ms
+    latest = now_ms + topic.message_timestamp_after_max_ms
+    accepted = native.accept(view, topic.max_message_bytes, compacted, earliest, latest)
+    before = bytes(batch)
+    with patch.object(incoming, "accept", return_value=None):
+        try:
+            looked: Any = incoming.examine(view, "client", topic, now_ms)
+        except KafkaError:
+            looked = None
+    if accepted is not None:
+        assert looked == [(0, accepted)]
+        assert bytes(batch) == before
+    elif looked is not None:
+        header = looked[0][1]
+        assert (
+            header.codec
+            or bytes(batch) != before
+            or header.attributes & ~TRANSACTIONAL_FLAG
+            or header.producer_id < -1
+        )
+
+
+def test_a_plain_batch_is_accepted_at_a_glance() -> None:
+    batch = memoryview(encode_batch([Record(b"k", b"v", (), 7)]))
+    assert native.accept(batch, 1000, True, 0, 10) is not None
+    assert native.accept(batch, 1000, True, 0, 6) is None

@@ -7,18 +7,22 @@ import struct
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from penstock.protocol.primitives import MalformedMessage
 from penstock.server import frames
 from penstock.server.frames import (
+    AHEAD_BYTES,
     FIRST_BUFFER_BYTES,
+    HELD_BYTES,
     INLINE_BYTES,
     KEPT_BUFFER_BYTES,
+    MOST_HELD,
     ConnectionLost,
     FrameReceiver,
-    send_frame,
+    FrameSender,
     set_timeouts,
 )
 from penstock.server.sockets import never
@@ -52,6 +56,12 @@ def received(receiver: FrameReceiver) -> bytes:
     return bytes(frame)
 
 
+def send_frame(sock: socket.socket, header: bytes, parts: list[Any]) -> None:
+    sender = FrameSender(sock)
+    sender.send(header, parts)
+    sender.flush()
+
+
 def sending(sock: socket.socket, data: bytes) -> threading.Thread:
     thread = threading.Thread(target=sock.sendall, args=(data,))
     thread.start()
@@ -64,6 +74,23 @@ def test_frames_that_are_sent_together_come_out_one_by_one(sockets: Sockets) -> 
     sender = sending(theirs, framed(*bodies))
     receiver = FrameReceiver(ours, MAX_BYTES)
     assert [received(receiver) for _ in bodies] == bodies
+    sender.join()
+
+
+def test_frames_that_came_together_are_there_without_waiting(sockets: Sockets) -> None:
+    ours, theirs = sockets
+    bodies = [bytes([number]) * 6000 for number in range(100)]
+    sender = sending(theirs, framed(*bodies))
+    receiver = FrameReceiver(ours, MAX_BYTES)
+    seen, together = [], 0
+    while len(seen) < len(bodies):
+        seen.append(received(receiver))
+        while (frame := receiver.next_nowait()) is not None:
+            seen.append(bytes(frame))
+            together += 1
+    assert seen == bodies
+    assert together > len(bodies) // 2
+    assert len(receiver._buffer) <= AHEAD_BYTES
     sender.join()
 
 
@@ -164,6 +191,28 @@ def test_a_log_that_became_shorter_ends_the_connection(sockets: Sockets, tmp_pat
     file.append(bytes(10))
     with pytest.raises(ConnectionLost, match="shorter"):
         send_frame(ours, b"head", [FileSlice(file, 0, size)])
+
+
+def test_small_answers_leave_together_when_they_are_told_to(sockets: Sockets) -> None:
+    ours, theirs = sockets
+    sender = FrameSender(ours)
+    sender.send(b"head", [b"one"])
+    sender.send(b"head", [b"two"])
+    theirs.setblocking(False)
+    with pytest.raises(BlockingIOError):
+        theirs.recv(1)
+    sender.flush()
+    assert theirs.recv(100) == framed(b"headone", b"headtwo")
+
+
+def test_answers_are_not_held_back_without_a_bound(sockets: Sockets) -> None:
+    ours, theirs = sockets
+    sender = FrameSender(ours)
+    for _ in range(MOST_HELD):
+        sender.send(b"head", [b"body"])
+    assert received(FrameReceiver(theirs, MAX_BYTES)) == b"headbody"
+    sender.send(b"head", [bytes(HELD_BYTES)])
+    sender.flush()
 
 
 def test_an_answer_to_a_peer_that_is_gone_ends_the_connection(sockets: Sockets) -> None:

@@ -8,7 +8,6 @@ fetch_for_replica`). Consumers of v11 and later may read from followers, and are
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from typing import Final
 
 from penstock.handlers.authorize import Operation, ResourceType
@@ -54,26 +53,30 @@ def handle(request: Request, broker: Broker) -> Reply | Wait:
         )
     except KafkaError as error:
         return _encode(request.version, [], error=error.code)
-    attempt = _attempt(request, fetch, fetching, broker)
-    return attempt(fetch.max_wait_ms <= 0 or fetch.min_bytes <= 0)
+    return _Fetch(request, fetch, fetching, broker).attempt(fetch.max_wait_ms <= 0 or fetch.min_bytes <= 0)
 
 
-def _attempt(
-    request: Request, fetch: FetchRequest, fetching: Fetching, broker: Broker
-) -> Callable[[bool], Reply | Wait]:
-    """A function that reads what there is, and says Wait if that is too little and the deadline has not
-    come."""
-    wait_ms = min(fetch.max_wait_ms, MAX_WAIT_MS)
-    deadline = broker.clock.monotonic() + wait_ms / 1000
+class _Fetch:
+    """A request that reads what there is, and waits if that is too little and the deadline has not come.
 
-    def attempt(expired: bool) -> Reply | Wait:
-        reading = _Reading(request, fetch, broker)
-        answers = [reading.topic(topic) for topic in fetching.topics]
+    An object, because a function that names itself leaves a cycle behind for the collector.
+    """
+
+    __slots__ = ("_broker", "_deadline", "_fetch", "_fetching", "_request")
+
+    def __init__(self, request: Request, fetch: FetchRequest, fetching: Fetching, broker: Broker) -> None:
+        self._request = request
+        self._fetch = fetch
+        self._fetching = fetching
+        self._broker = broker
+        self._deadline = broker.clock.monotonic() + min(fetch.max_wait_ms, MAX_WAIT_MS) / 1000
+
+    def attempt(self, expired: bool) -> Reply | Wait:
+        reading = _Reading(self._request, self._fetch, self._broker)
+        answers = [reading.topic(topic) for topic in self._fetching.topics]
         if expired or reading.failed or not reading.watched or reading.size >= reading.min_bytes:
-            return _finish(request, fetching, answers, reading.size, broker)
-        return Wait(reading.watched, deadline, attempt)
-
-    return attempt
+            return _finish(self._request, self._fetching, answers, reading.size, self._broker)
+        return Wait(reading.watched, self._deadline, self.attempt)
 
 
 def _finish(

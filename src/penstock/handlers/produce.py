@@ -15,7 +15,7 @@ from penstock.controller.topics import INTERNAL_TOPICS
 from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.broker import Broker
 from penstock.handlers.produce_acks import Unacknowledged
-from penstock.handlers.produce_admission import Admission, Batch, admit
+from penstock.handlers.produce_admission import NOTHING_ASKED, Admission, Batch, admit, is_transactional
 from penstock.handlers.promised import COMMIT_SECONDS
 from penstock.handlers.reply import HangUp, NoReply, Outcome, Reply, Wait
 from penstock.handlers.request import Request
@@ -52,30 +52,57 @@ def handle(request: Request, broker: Broker) -> Outcome:
         results = [_refused(topic, refusal) for topic in produce.topics]
         return _answer(request, broker, produce, results)
     writable = [_Writable(request, broker, topic) for topic in produce.topics]
+    if not is_transactional(produce):
+        return _append_all(request, broker, produce, writable, NOTHING_ASKED)
     batches = (batch for topic in writable for batch in topic.batches())
     admission = admit(request, broker, produce.transactional_id, batches)
-    deadline = broker.clock.monotonic() + COMMIT_SECONDS
+    if not admission.is_pending:
+        return _append_all(request, broker, produce, writable, admission)
+    if produce.acks == 0:
+        raise HangUp("acks=0 cannot wait for the coordinator of the transaction")
+    return _Pending(request, broker, produce, writable, admission).resume(expired=False)
 
-    def attempt(expired: bool) -> Outcome:
-        if admission.is_pending and not expired:
-            assert admission.promise is not None
-            if produce.acks == 0:
-                raise HangUp("acks=0 cannot wait for the coordinator of the transaction")
-            return Wait([admission.promise], deadline, resume)
-        waiting = Unacknowledged(produce)
-        results = [topic.append(admission, waiting) for topic in writable]
-        if not waiting:
-            return _answer(request, broker, produce, results)
-        return waiting.wait(
-            broker.clock, results, lambda settled: _answer_all(request, broker, produce, settled)
-        )
 
-    def resume(expired: bool) -> Reply | Wait:
-        outcome = attempt(expired)
+class _Pending:
+    """A request that waits until its batches are admitted.
+
+    An object and not a function within `handle`: one that names itself, as whoever resumes must, leaves a
+    cycle behind for the collector.
+    """
+
+    def __init__(
+        self,
+        request: Request,
+        broker: Broker,
+        produce: ProduceRequest,
+        writable: list[_Writable],
+        admission: Admission,
+    ) -> None:
+        self._work = (request, broker, produce, writable, admission)
+        self._admission = admission
+        self._deadline = broker.clock.monotonic() + COMMIT_SECONDS
+
+    def resume(self, expired: bool) -> Reply | Wait:
+        if self._admission.is_pending and not expired:
+            assert self._admission.promise is not None
+            return Wait([self._admission.promise], self._deadline, self.resume)
+        outcome = _append_all(*self._work)
         assert not isinstance(outcome, NoReply)
         return outcome
 
-    return attempt(False)
+
+def _append_all(
+    request: Request,
+    broker: Broker,
+    produce: ProduceRequest,
+    writable: list[_Writable],
+    admission: Admission,
+) -> Outcome:
+    waiting = Unacknowledged(produce)
+    results = [topic.append(admission, waiting) for topic in writable]
+    if not waiting:
+        return _answer(request, broker, produce, results)
+    return waiting.wait(broker.clock, results, lambda settled: _answer_all(request, broker, produce, settled))
 
 
 def _answer(request: Request, broker: Broker, produce: ProduceRequest, results: list[TopicResult]) -> Outcome:

@@ -15,6 +15,7 @@ from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.broker import Broker
 from penstock.handlers.request import Request
 from penstock.protocol.errors import ErrorCode, KafkaError
+from penstock.protocol.produce import ProduceRequest
 from penstock.records.batch import CRC_START, HEADER_SIZE, TRANSACTIONAL_FLAG, CorruptBatch, read_header
 from penstock.replication.partition import Partition
 from penstock.storage.verification import Guard
@@ -32,9 +33,18 @@ class Batch(NamedTuple):
     partition: Partition
     records: memoryview
 
-    @property
-    def is_transactional(self) -> bool:
-        return len(self.records) >= HEADER_SIZE and bool(self.records[CRC_START + 1] & TRANSACTIONAL_FLAG)
+
+def is_transactional(produce: ProduceRequest) -> bool:
+    """Whether anything has to be admitted; for all other requests there is nothing to do here."""
+    for topic in produce.topics:
+        for data in topic.partitions:
+            if data.records is not None and _is_transactional(data.records):
+                return True
+    return False
+
+
+def _is_transactional(records: memoryview) -> bool:
+    return len(records) >= HEADER_SIZE and bool(records[CRC_START + 1] & TRANSACTIONAL_FLAG)
 
 
 class Admission:
@@ -96,12 +106,16 @@ class Admission:
         return KafkaError(code, message)
 
 
+NOTHING_ASKED: Final = Admission(ADDS_IMPLICITLY_FROM)
+"""Of a request without batches of transactions."""
+
+
 def admit(
     request: Request, broker: Broker, transactional_id: str | None, batches: Iterable[Batch]
 ) -> Admission:
     """Begin to verify what is transactional among `batches`."""
     admission = Admission(request.version)
-    transactional = [batch for batch in batches if batch.is_transactional]
+    transactional = [batch for batch in batches if _is_transactional(batch.records)]
     if not transactional:
         return admission
     if transactional_id is None or not request.may(

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from penstock.replication.waiters import Waiter
 from penstock.storage.slice import FileSlice
@@ -13,8 +13,7 @@ from penstock.storage.slice import FileSlice
 Part = bytes | FileSlice
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(NamedTuple):
     """The body of a response, in the order in which it is sent. A slice goes from file to socket without
     passing through us."""
 
@@ -22,8 +21,7 @@ class Reply:
     throttle_ms: int = 0  # how long nothing more is read from the client, because it has used up a quota
 
 
-@dataclass(frozen=True, slots=True)
-class NoReply:
+class NoReply(NamedTuple):
     """The client does not listen (acks=0)."""
 
     throttle_ms: int = 0

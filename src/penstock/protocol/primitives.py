@@ -2,16 +2,21 @@
 tagged) forms.
 
 A `Reader` trusts nothing: every length is checked against the bytes that remain before anything is allocated.
-Who reads a message by hand uses these two classes; the long tail of messages goes through
-`penstock.protocol.messages`.
+It is one of two twins: `_reader_native` (Cython) where it was built, `_reader_pure` otherwise. Who reads a
+message by hand uses these two classes; the long tail of messages goes through `penstock.protocol.messages`.
 """
 
 from __future__ import annotations
 
+import os
 import struct
-from collections.abc import Mapping
-from types import MappingProxyType
-from typing import Any, Final
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+from penstock.protocol import _reader_pure
+from penstock.protocol._reader_pure import MAX_ITEMS, MalformedMessage
+
+__all__ = ["MAX_ITEMS", "NO_TAGS", "ZERO_UUID", "MalformedMessage", "Reader", "Writer"]
 
 _INT8: Final = struct.Struct(">b")
 _INT16: Final = struct.Struct(">h")
@@ -21,152 +26,21 @@ _FLOAT64: Final = struct.Struct(">d")
 
 NO_TAGS: Final = b"\x00"
 ZERO_UUID: Final = bytes(16)
-MAX_ITEMS: Final = 250_000
-"""Items of all arrays of one message together. An item may take one byte to send and hundreds to hold."""
-_NO_FIELDS: Final[Mapping[int, memoryview]] = MappingProxyType({})
 
 
-class MalformedMessage(Exception):
-    """Bytes that are no message of the protocol. Whoever sent them is cut off."""
+def _load_reader() -> object:
+    if os.environ.get("PENSTOCK_PURE_WALK") == "1":
+        return _reader_pure.Reader
+    try:
+        return import_module("penstock.protocol._reader_native").Reader
+    except ImportError:
+        return _reader_pure.Reader
 
 
-class Reader:
-    """A cursor over one message. `flexible` chooses between the two forms of strings, arrays and bytes."""
-
-    __slots__ = ("_items", "buffer", "end", "flexible", "position")
-
-    def __init__(self, buffer: memoryview, position: int = 0, *, flexible: bool = False) -> None:
-        self._items = 0
-        self.buffer = buffer
-        self.position = position
-        self.end = len(buffer)
-        self.flexible = flexible
-
-    @property
-    def remaining(self) -> int:
-        return self.end - self.position
-
-    def _take(self, size: int) -> int:
-        start = self.position
-        if size < 0 or size > self.end - start:
-            raise MalformedMessage(f"{size} bytes wanted at {start}, {self.end - start} remain")
-        self.position = start + size
-        return start
-
-    def unpack(self, layout: struct.Struct) -> tuple[Any, ...]:
-        """Fixed fields that stand beside each other, all at once: the hot messages are read so."""
-        start = self.position
-        try:
-            values = layout.unpack_from(self.buffer, start)
-        except struct.error:
-            raise MalformedMessage(
-                f"{layout.size} bytes wanted at {start}, {self.end - start} remain"
-            ) from None
-        self.position = start + layout.size
-        return values
-
-    def int8(self) -> int:
-        return int(self.unpack(_INT8)[0])
-
-    def int16(self) -> int:
-        return int(self.unpack(_INT16)[0])
-
-    def int32(self) -> int:
-        return int(self.unpack(_INT32)[0])
-
-    def int64(self) -> int:
-        return int(self.unpack(_INT64)[0])
-
-    def float64(self) -> float:
-        return float(self.unpack(_FLOAT64)[0])
-
-    def boolean(self) -> bool:
-        return self.buffer[self._take(1)] != 0
-
-    def uuid(self) -> bytes:
-        start = self._take(16)
-        return bytes(self.buffer[start : start + 16])
-
-    def unsigned_varint(self) -> int:
-        start = self.position
-        if start < self.end and (only := self.buffer[start]) < 0x80:  # one byte is nearly always enough
-            self.position = start + 1
-            return only
-        value = shift = 0
-        while True:
-            byte = self.buffer[self._take(1)]
-            value |= (byte & 0x7F) << shift
-            if byte < 0x80:
-                return value
-            shift += 7
-            if shift > 28:
-                raise MalformedMessage("a varint of more than five bytes")
-
-    def _length(self, fixed: struct.Struct) -> int:
-        """The length before a string, bytes or an array; -1 stands for null in both forms."""
-        if self.flexible:
-            return self.unsigned_varint() - 1
-        return int(self.unpack(fixed)[0])
-
-    def nullable_string(self) -> str | None:
-        size = self._length(_INT16)
-        return None if size == -1 else self.text(size)
-
-    def text(self, size: int) -> str:
-        """A string of `size` bytes, whose length was read before."""
-        start = self._take(size)
-        try:
-            return str(self.buffer[start : start + size], "utf-8")
-        except UnicodeDecodeError as error:
-            raise MalformedMessage(f"a string that is not UTF-8: {error}") from None
-
-    def string(self) -> str:
-        value = self.nullable_string()
-        if value is None:
-            raise MalformedMessage("null where a string must stand")
-        return value
-
-    def nullable_bytes(self) -> memoryview | None:
-        size = self._length(_INT32)
-        if size == -1:
-            return None
-        start = self._take(size)
-        return self.buffer[start : start + size]
-
-    def nullable_array(self, item_bytes: int = 1) -> int:
-        """The number of items, or -1 for null. An item takes at least `item_bytes`, so more cannot follow
-        than fit."""
-        count = self.unsigned_varint() - 1 if self.flexible else self.int32()
-        if count < -1 or count * item_bytes > self.end - self.position:
-            raise MalformedMessage(f"an array of {count} items in {self.remaining} bytes")
-        self._count(count)
-        return count
-
-    def _count(self, items: int) -> None:
-        self._items += items
-        if self._items > MAX_ITEMS:
-            raise MalformedMessage(f"more than {MAX_ITEMS} items in one message")
-
-    def array(self, item_bytes: int = 1) -> int:
-        count = self.nullable_array(item_bytes)
-        return count if count > 0 else 0
-
-    def int32_array(self) -> list[int]:
-        return [self.int32() for _ in range(self.array(4))]
-
-    def tags(self) -> Mapping[int, memoryview]:
-        """The tagged fields that end a flexible structure; nothing in the fixed form."""
-        count = self.unsigned_varint() if self.flexible else 0
-        if not count:
-            return _NO_FIELDS
-        self._count(count)
-        found: dict[int, memoryview] = {}
-        for _ in range(count):
-            tag = self.unsigned_varint()
-            size = self.unsigned_varint()
-            start = self._take(size)
-            found[tag] = self.buffer[start : start + size]
-        return found
+if TYPE_CHECKING:
+    from penstock.protocol._reader_pure import Reader
+else:
+    Reader = _load_reader()
 
 
 class Writer:

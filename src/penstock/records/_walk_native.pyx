@@ -11,9 +11,11 @@ from libc.stdint cimport INT32_MAX, INT64_MAX, int32_t, int64_t, uint8_t, uint64
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memset
 
+from crc32c import crc32c
+
 from penstock.records._keys_pure import SECRET_BYTES, Sifted, most_keys
 from penstock.records._walk_pure import BinaryColumn, Columns, HeaderColumns, check_count, refusal, trailing
-from penstock.records.batch import CorruptBatch
+from penstock.records.batch import HEADER, BatchHeader, CorruptBatch
 
 # The same numbers as in _walk_pure.REASONS; the last is our own.
 cdef enum:
@@ -35,6 +37,8 @@ cdef enum:
 
 cdef enum:
     SMALLEST_CAPACITY = 256
+    HEADER_BYTES = 61
+    TRANSACTIONAL = 0x10
     # A walk of a few microseconds keeps the GIL: to get it back among many connections would take longer than that.
     KEEP_GIL_BYTES = 65536
 
@@ -398,6 +402,67 @@ def validate(
     finally:
         PyBuffer_Release(&view)
     return max_timestamp
+
+
+cdef inline uint64_t big_endian(const uint8_t* data, int size) noexcept nogil:
+    cdef uint64_t value = 0
+    cdef int index
+    for index in range(size):
+        value = value << 8 | data[index]
+    return value
+
+
+def accept(batch, int64_t max_bytes, bint require_keys, int64_t earliest, int64_t latest):
+    """The header of a batch as nearly every producer sends it, if nothing at all is wrong with it: exactly one, uncompressed,
+    whole, with the timestamps of its records. None of any other, good or bad: `penstock.storage.incoming` looks closer then,
+    and has the words for what is wrong."""
+    cdef Py_buffer view
+    cdef Cursor cursor
+    cdef Bounds bounds
+    cdef const uint8_t* data
+    cdef int64_t base_timestamp, producer_id, max_timestamp = -1, stated
+    cdef int32_t count, sequence, index = 0
+    cdef int attributes, error
+    cdef bint is_plain
+    bounds.earliest = earliest
+    bounds.latest = latest
+    bounds.require_keys = require_keys
+    PyObject_GetBuffer(batch, &view, PyBUF_SIMPLE)
+    try:
+        if not HEADER_BYTES <= view.len <= max_bytes:
+            return None
+        data = <const uint8_t*> view.buf
+        attributes = <int> big_endian(data + 21, 2)
+        base_timestamp = <int64_t> big_endian(data + 27, 8)
+        stated = <int64_t> big_endian(data + 35, 8)
+        producer_id = <int64_t> big_endian(data + 43, 8)
+        sequence = <int32_t> big_endian(data + 53, 4)
+        count = <int32_t> big_endian(data + 57, 4)
+        is_plain = (
+            big_endian(data, 8) == 0
+            and big_endian(data + 8, 4) == <uint64_t> view.len - 12
+            and data[16] == 2
+            and attributes & ~TRANSACTIONAL == 0
+            and count > 0
+            and <int32_t> big_endian(data + 23, 4) == count - 1
+            # Without a producer id there is no transaction; with one there is a sequence.
+            and (sequence >= 0 if producer_id >= 0 else attributes == 0)
+        )
+        if not is_plain or crc32c(batch[21:]) != big_endian(data + 17, 4):
+            return None
+        cursor.data = data
+        cursor.position = HEADER_BYTES
+        cursor.end = view.len
+        if view.len < KEEP_GIL_BYTES:
+            error = walk_valid(&cursor, count, base_timestamp, bounds, &index, &max_timestamp)
+        else:
+            with nogil:
+                error = walk_valid(&cursor, count, base_timestamp, bounds, &index, &max_timestamp)
+        if error or cursor.position != cursor.end or max_timestamp != stated:
+            return None
+        return BatchHeader._make(HEADER.unpack_from(batch))
+    finally:
+        PyBuffer_Release(&view)
 
 
 cdef class ColumnBuilder:

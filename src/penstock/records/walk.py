@@ -32,6 +32,7 @@ __all__ = [
     "Columns",
     "HeaderColumns",
     "RefusedRecord",
+    "accept",
     "validate",
 ]
 
@@ -56,7 +57,8 @@ def twin_of(pure: object) -> object:
 
 
 if TYPE_CHECKING:
-    from penstock.records._walk_pure import ColumnBuilder, validate
+    from penstock.records._walk_pure import ColumnBuilder, accept, validate
 else:
+    accept = _twin.accept
     ColumnBuilder = _twin.ColumnBuilder
     validate = _twin.validate

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from penstock.handlers.reply import HangUp, NoReply, Reply, Wait
 from penstock.protocol.primitives import MalformedMessage
-from penstock.server.frames import ConnectionLost, FrameReceiver, send_frame, set_timeouts
+from penstock.server.frames import ConnectionLost, FrameReceiver, FrameSender, set_timeouts
 from penstock.server.session import Session
 
 if TYPE_CHECKING:
@@ -32,21 +32,29 @@ class Connection:
         self._session = session
         self._clock = clock
         self._frames = FrameReceiver(sock, max_frame_bytes)
+        self._answers = FrameSender(sock)
         self._changed = Event()
         self._closing = False
 
     def run(self) -> None:
         try:
-            while not self._closing and (frame := self._frames.receive()) is not None:
+            while not self._closing and (frame := self._next_frame()) is not None:
                 self._serve(frame)
+            self._answers.flush()
         except ConnectionLost as lost:
             _log.debug("connection lost: %s", lost)
         except (MalformedMessage, HangUp) as problem:
             _log.warning("connection closed: %s", problem)
+            self._flush_quietly()
         except Exception:
             _log.exception("connection closed: a request could not be served")
         finally:
             self._sock.close()
+
+    def _flush_quietly(self) -> None:
+        """The answers to what was right before something was wrong."""
+        with suppress(ConnectionLost):
+            self._answers.flush()
 
     def close(self) -> None:
         """End the conversation: what waits stops waiting, what receives sees the end."""
@@ -59,12 +67,23 @@ class Connection:
         """A partition that the waiting request watches has changed."""
         self._changed.set()
 
+    def _next_frame(self) -> memoryview | None:
+        """Answers leave before anything is waited for."""
+        frame = self._frames.next_nowait()
+        if frame is None:
+            self._answers.flush()
+            frame = self._frames.receive()
+        return frame
+
     def _serve(self, frame: memoryview) -> None:
         header, outcome = self._session.handle(frame)
         if not isinstance(outcome, NoReply):
-            outcome = self._settle(outcome)
-            send_frame(self._sock, header, outcome.parts)
+            if isinstance(outcome, Wait):
+                self._answers.flush()
+                outcome = self._settle(outcome)
+            self._answers.send(header, outcome.parts)
         if outcome.throttle_ms:
+            self._answers.flush()
             self._mute(outcome.throttle_ms)
 
     def _mute(self, duration_ms: int) -> None:

@@ -21,6 +21,8 @@ from penstock.storage.slice import FileSlice
 FIRST_BUFFER_BYTES: Final = 8 * 1024
 KEPT_BUFFER_BYTES: Final = 2 * 1024 * 1024  # a larger one is given back after its request
 AHEAD_BYTES: Final = 64 * 1024  # the most that is received before it is known how long the next frame is
+HELD_BYTES: Final = 4 * 1024  # a larger answer is sent at once
+MOST_HELD: Final = 64  # pieces of answers, of at most `HELD_BYTES` and a slice each
 INLINE_BYTES: Final = 16 * 1024  # a smaller slice is copied: one system call less than sendfile
 _LENGTH: Final = struct.Struct(">i")
 _LENGTH_BYTES: Final = _LENGTH.size
@@ -53,21 +55,35 @@ class FrameReceiver:
         # What was received and not handed out yet.
         self._start = 0
         self._end = 0
+        # Whether more may be waiting than there was room for.
+        self._was_full = False
+
+    def next_nowait(self) -> memoryview | None:
+        """The next frame if it is here as a whole."""
+        start = self._start + _LENGTH_BYTES
+        if start > self._end:
+            return None
+        (size,) = _LENGTH.unpack_from(self._buffer, self._start)
+        if not 0 <= size <= self._max_bytes:
+            raise MalformedMessage(f"a frame of {size} bytes, at most {self._max_bytes} are taken")
+        end = start + size
+        if end > self._end:
+            return None
+        self._start = end
+        return self._buffer[start:end]
 
     def receive(self) -> memoryview | None:
         """The next frame; None when the peer closed between two frames."""
         while self._end - self._start < _LENGTH_BYTES:
             if not self._receive_some():
                 return None
-        start = self._start + _LENGTH_BYTES
-        (size,) = _LENGTH.unpack_from(self._buffer, self._start)
-        if not 0 <= size <= self._max_bytes:
-            raise MalformedMessage(f"a frame of {size} bytes, at most {self._max_bytes} are taken")
-        if start + size > self._end:
+        frame = self.next_nowait()
+        if frame is None:
+            (size,) = _LENGTH.unpack_from(self._buffer, self._start)
             self._receive_rest(_LENGTH_BYTES + size)
-            start = _LENGTH_BYTES
-        self._start = start + size
-        return self._buffer[start : start + size]
+            frame = self.next_nowait()
+            assert frame is not None
+        return frame
 
     def _receive_some(self) -> bool:
         """Whatever is there, up to a bound; False when the peer closed between two frames."""
@@ -75,11 +91,16 @@ class FrameReceiver:
             self._start = self._end = 0
             if len(self._buffer) > KEPT_BUFFER_BYTES:
                 self._buffer = memoryview(bytearray(FIRST_BUFFER_BYTES))
+                self._was_full = False
         else:
             self._move_to_front()
-        count = self._receive_into(self._buffer[self._end : AHEAD_BYTES], 0)
+        if self._was_full and len(self._buffer) < AHEAD_BYTES:
+            self._grow(AHEAD_BYTES)
+        space = self._buffer[self._end : AHEAD_BYTES]
+        count = self._receive_into(space, 0)
         if count == 0 and self._end:
             raise ConnectionLost("closed in the middle of a frame")
+        self._was_full = count == len(space)
         self._end += count
         return count > 0
 
@@ -91,13 +112,16 @@ class FrameReceiver:
             # The announced size is only a claim: memory is taken as the bytes come, never more than twice of
             # what is there.
             if self._end == len(self._buffer):
-                grown = memoryview(bytearray(min(size, 2 * len(self._buffer))))
-                grown[: self._end] = self._buffer
-                self._buffer = grown
+                self._grow(size)
             count = self._receive_into(self._buffer[self._end : size], socket.MSG_WAITALL)
             if count == 0:
                 raise ConnectionLost("closed in the middle of a frame")
             self._end += count
+
+    def _grow(self, wanted: int) -> None:
+        grown = memoryview(bytearray(min(wanted, 2 * len(self._buffer))))
+        grown[: self._end] = self._buffer[: self._end]
+        self._buffer = grown
 
     def _move_to_front(self) -> None:
         have = self._end - self._start
@@ -115,47 +139,69 @@ class FrameReceiver:
             raise ConnectionLost(str(error)) from None
 
 
-def send_frame(sock: socket.socket, header: bytes, parts: Sequence[Part]) -> None:
-    """Send length, header and parts; large slices of files go by sendfile."""
-    size = len(header)
-    for part in parts:
-        size += len(part) if isinstance(part, bytes) else part.size
-    pending = [_LENGTH.pack(size), header]
-    try:
+class FrameSender:
+    """Sends answers. What is small is held back until `flush`, so that answers to requests that came together
+    leave together: a system call costs more than most of them."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock = sock
+        self._fd = sock.fileno()
+        self._held: list[bytes] = []
+
+    def send(self, header: bytes, parts: Sequence[Part]) -> None:
+        """Length, header and parts; large slices of files go by sendfile."""
+        size = len(header)
+        for part in parts:
+            size += len(part) if isinstance(part, bytes) else part.size
+        held = self._held
+        held += (_LENGTH.pack(size), header)
         for part in parts:
             if isinstance(part, bytes):
-                pending.append(part)
+                held.append(part)
             elif part.size <= INLINE_BYTES:
-                pending.append(_read(part))
+                held.append(_read(part))
             else:
-                _send_bytes(sock, pending, socket.MSG_MORE)
-                pending = []
-                _send_file(sock, part)
-        _send_bytes(sock, pending, 0)
-    except BlockingIOError:
-        raise ConnectionLost("the peer does not read its answers") from None
-    except OSError as error:
-        raise ConnectionLost(str(error)) from None
+                self.flush(socket.MSG_MORE)
+                self._send_file(part)
+        if len(held) > MOST_HELD or size > HELD_BYTES:
+            self.flush()
+
+    def flush(self, flags: int = 0) -> None:
+        """Send what is held back."""
+        if not self._held:
+            return
+        data = b"".join(self._held)
+        self._held.clear()
+        try:
+            sent = max(0, send_now(self._fd, data, flags)) if len(data) <= SMALL_BYTES else 0
+            while sent < len(data):
+                sent += self._sock.send(memoryview(data)[sent:], flags)
+        except OSError as error:
+            raise _lost(error) from None
+
+    def _send_file(self, part: FileSlice) -> None:
+        position, stop = part.position, part.position + part.size
+        try:
+            while position < stop:
+                sent = os.sendfile(self._fd, part.file.fileno(), position, stop - position)
+                if sent == 0:
+                    raise ConnectionLost(_SHORTER)
+                position += sent
+        except OSError as error:
+            raise _lost(error) from None
 
 
-def _send_bytes(sock: socket.socket, chunks: list[bytes], flags: int) -> None:
-    data = b"".join(chunks)
-    sent = max(0, send_now(sock.fileno(), data, flags)) if 0 < len(data) <= SMALL_BYTES else 0
-    while sent < len(data):
-        sent += sock.send(memoryview(data)[sent:], flags)
+def _lost(error: OSError) -> ConnectionLost:
+    if isinstance(error, BlockingIOError):
+        return ConnectionLost("the peer does not read its answers")
+    return ConnectionLost(str(error))
 
 
 def _read(part: FileSlice) -> bytes:
-    data = part.read()
+    try:
+        data = part.read()
+    except OSError as error:
+        raise _lost(error) from None
     if len(data) != part.size:
         raise ConnectionLost(_SHORTER)
     return data
-
-
-def _send_file(sock: socket.socket, part: FileSlice) -> None:
-    position, stop = part.position, part.position + part.size
-    while position < stop:
-        sent = os.sendfile(sock.fileno(), part.file.fileno(), position, stop - position)
-        if sent == 0:
-            raise ConnectionLost(_SHORTER)
-        position += sent

@@ -36,6 +36,16 @@ class InvalidRecords(KafkaError):
         self.record_errors = record_errors
 
 
+def accept(batch: memoryview, settings: TopicSettings, now_ms: int) -> BatchHeader | None:
+    """The header of a client's batch that is beyond doubt, CRC and all; None when it has to be looked at
+    closer."""
+    if settings.message_timestamp_type == LOG_APPEND_TIME:
+        return None
+    return walk.accept(
+        batch, settings.max_message_bytes, "compact" in settings.cleanup_policy, *_bounds(settings, now_ms)
+    )
+
+
 def check_records(
     batch: memoryview, header: BatchHeader, settings: TopicSettings, now_ms: int, name: str
 ) -> BatchHeader:

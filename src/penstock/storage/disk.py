@@ -14,6 +14,8 @@ import os
 import shutil
 from typing import Protocol, TypeAlias
 
+from penstock.storage.writing import write
+
 Bytes: TypeAlias = bytes | bytearray | memoryview
 
 # fdatasync leaves out the modification time, and with it a write to the journal; not every system has it.
@@ -128,7 +130,7 @@ class OsFile:
     def append(self, data: Bytes) -> int:
         position = self.size
         try:
-            written = os.pwrite(self._fd, data, position)
+            written = write(self._fd, data, position)
             if written != len(data):
                 self._write_rest(memoryview(data)[written:], position + written)
         except OSError:
