@@ -46,6 +46,9 @@ class MemoryLog:
         self.mark(Marker(marker.producer_id, marker.commit))
         return self._end - 1
 
+    def wake_waiters(self) -> None:
+        """Nobody else reads it."""
+
     @property
     def committed_offset(self) -> int:
         return self._committed

@@ -168,6 +168,7 @@ class Runtime(Generic[S]):
                 self._carry_out(shard, decide(shard.state))
             finally:
                 answers = self._collect(shard)
+        shard.log.wake_waiters()
         _give(answers)
 
     def ask(self, index: int, decide: Callable[[S], tuple[Decision, T]]) -> Promise[T]:
@@ -196,7 +197,9 @@ class Runtime(Generic[S]):
             self._check(shard, index)
             shard.written_offset = shard.log.append_marker(marker) + 1
             shard.state.replay_marker(Marker(marker.producer_id, marker.commit))
-            return shard.written_offset
+            end_offset = shard.written_offset
+        shard.log.wake_waiters()
+        return end_offset
 
     def active_shards(self) -> list[int]:
         return [index for index, shard in self._shards.items() if shard.phase is Phase.ACTIVE]

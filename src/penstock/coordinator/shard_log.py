@@ -38,6 +38,10 @@ class ShardLog(Protocol):
         """Write the end of a transaction and give its offset. KafkaError when it is refused."""
         ...
 
+    def wake_waiters(self) -> None:
+        """Wake whoever waits for what was appended: without the shard's lock, because they may come here."""
+        ...
+
     @property
     def committed_offset(self) -> int:
         """Records below are committed: they survive this broker. With one replica that is all there is."""

@@ -47,6 +47,9 @@ class Unacknowledged:
         self.to_all = produce.acks == ALL
         self._timeout_ms = produce.timeout_ms
         self._written: dict[tuple[str | bytes, int], _Written] = {}
+        self._deadline = 0.0
+        self._results: list[TopicResult] = []
+        self._answer: Callable[[list[TopicResult]], Reply] | None = None
 
     def __bool__(self) -> bool:
         return bool(self._written)
@@ -60,16 +63,17 @@ class Unacknowledged:
         self, clock: Clock, results: list[TopicResult], answer: Callable[[list[TopicResult]], Reply]
     ) -> Reply | Wait:
         """Give `answer` the results as they are in the end; at the deadline too."""
-        deadline = clock.monotonic() + max(0, self._timeout_ms) / 1000
+        self._deadline = clock.monotonic() + max(0, self._timeout_ms) / 1000
+        self._results, self._answer = results, answer
+        return self.resume(expired=False)
+
+    def resume(self, expired: bool) -> Reply | Wait:
+        assert self._answer is not None, "nothing is waited for yet"
         batches = set(self._written.values())
-
-        def resume(expired: bool) -> Reply | Wait:
-            pending = [batch.partition for batch in batches if not batch.settle(expired=expired)]
-            if pending:
-                return Wait(pending, deadline, resume)
-            return answer([self._settled(topic) for topic in results])
-
-        return resume(False)
+        pending = [batch.partition for batch in batches if not batch.settle(expired=expired)]
+        if pending:
+            return Wait(pending, self._deadline, self.resume)
+        return self._answer([self._settled(topic) for topic in self._results])
 
     def _settled(self, topic: TopicResult) -> TopicResult:
         name = topic.name or topic.topic_id

@@ -37,6 +37,9 @@ VERSIONS: Final = (0, 5)
 KNOWS_LOADING_FROM: Final = 2
 KNOWS_ABORTABLE_FROM: Final = 4
 ADDS_FROM: Final = 5
+_OUT_OF_REACH: Final = frozenset(
+    {ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NETWORK_EXCEPTION}
+)
 
 
 def handle(request: Request, broker: Broker) -> Outcome:
@@ -78,7 +81,9 @@ class _Attempt(NamedTuple):
                 if code is not ErrorCode.NONE:
                     raise KafkaError(code)
         except KafkaError as error:
-            return self.refuse(error)
+            # It is the transaction's coordinator that is out of reach, not the group's, which was asked.
+            elsewhere = error.code in _OUT_OF_REACH
+            return self.refuse(KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS) if elsewhere else error)
         committed = self.broker.groups.commit(
             self.wanted.group_id, _identity(self.request, self.wanted), self.accepted, producer
         )
@@ -128,6 +133,8 @@ def _identity(request: Request, wanted: Any) -> CommitIdentity:
 
 def _known(request: Request, code: ErrorCode) -> ErrorCode:
     """As the version of the client can understand it."""
+    if code in (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.KAFKA_STORAGE_ERROR):
+        return ErrorCode.NOT_COORDINATOR
     if code is ErrorCode.TRANSACTION_ABORTABLE and request.version < KNOWS_ABORTABLE_FROM:
         return ErrorCode.INVALID_TXN_STATE
     if code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS and request.version < KNOWS_LOADING_FROM:

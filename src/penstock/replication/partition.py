@@ -136,9 +136,11 @@ class Partition:
         guard: Guard | None = None,
         to_all: bool = False,
         epoch: int = ANY_EPOCH,
+        to_wake: list[Waiter] | None = None,
     ) -> Appended:
-        """Write batches at the end and wake whoever waits for them. The first one of a transaction comes with
-        the guard of `begin_verification`. With `to_all`, NOT_ENOUGH_REPLICAS when too few are in sync."""
+        """Write batches at the end and wake whoever waits for them. The first one of a transaction comes
+        with the guard of `begin_verification`. With `to_all`, NOT_ENOUGH_REPLICAS when too few are in
+        sync. Who holds a lock gives a list `to_wake`, and wakes those who are in it later."""
         examined = self.log.examine(batches, origin)
         if origin == "client" and self.log.settings.compression_type != AS_PRODUCED:
             batches, header = recode(batches, examined[0][1], self.log.settings)
@@ -149,9 +151,12 @@ class Partition:
             ),
             to_all=to_all,
             epoch=epoch,
+            to_wake=to_wake,
         )
 
-    def append_marker(self, marker: TransactionMarker, *, epoch: int = ANY_EPOCH) -> Appended:
+    def append_marker(
+        self, marker: TransactionMarker, *, epoch: int = ANY_EPOCH, to_wake: list[Waiter] | None = None
+    ) -> Appended:
         """End a producer's transaction here; KafkaError when its coordinator or its epoch has been replaced.
         Readers of committed records wait for this as for any append."""
         batch = encode_marker(
@@ -170,9 +175,12 @@ class Partition:
             ),
             to_all=True,
             epoch=epoch,
+            to_wake=to_wake,
         )
 
-    def _append(self, write: Callable[[], Appended], *, to_all: bool, epoch: int) -> Appended:
+    def _append(
+        self, write: Callable[[], Appended], *, to_all: bool, epoch: int, to_wake: list[Waiter] | None
+    ) -> Appended:
         with self.lock:
             leading = self._check_leads()
             self.check_epoch(epoch)
@@ -181,7 +189,10 @@ class Partition:
             appended = write()
             advanced = self._advance(leading)
             woken = [*self.written.take(), *(self._committed.take() if advanced else ())]
-        _wake(woken)
+        if to_wake is None:
+            _wake(woken)
+        else:
+            to_wake += woken
         return appended
 
     def _advance(self, leading: Leadership) -> bool:

@@ -13,6 +13,7 @@ from penstock.records.control import read_marker
 from penstock.records.record import decode_batch
 from penstock.replication.markers import TransactionMarker
 from penstock.replication.partition import Partition
+from penstock.replication.waiters import Waiter
 from penstock.storage.verification import Guard
 
 _READ_BYTES: Final = 1 << 20
@@ -26,12 +27,18 @@ class PartitionShardLog:
         self._epoch = leader_epoch
         self._listener: Callable[[], None] | None = None
         self._appending: int | None = None  # the thread that appends, which must not be told of its own doing
+        self._to_wake: list[Waiter] = []
 
     def append(self, batch: memoryview, guard: Guard | None = None) -> int:
         self._appending = get_ident()
         try:
             return self._partition.append(
-                batch, origin="coordinator", guard=guard, to_all=True, epoch=self._epoch
+                batch,
+                origin="coordinator",
+                guard=guard,
+                to_all=True,
+                epoch=self._epoch,
+                to_wake=self._to_wake,
             ).base_offset
         finally:
             self._appending = None
@@ -39,9 +46,14 @@ class PartitionShardLog:
     def append_marker(self, marker: TransactionMarker) -> int:
         self._appending = get_ident()
         try:
-            return self._partition.append_marker(marker, epoch=self._epoch).base_offset
+            return self._partition.append_marker(marker, epoch=self._epoch, to_wake=self._to_wake).base_offset
         finally:
             self._appending = None
+
+    def wake_waiters(self) -> None:
+        waiters, self._to_wake[:] = self._to_wake[:], []
+        for waiter in waiters:
+            waiter.wake()
 
     @property
     def committed_offset(self) -> int:
