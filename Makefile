@@ -47,8 +47,8 @@ bench: install ## measure against Apache Kafka; ONLY=produce,latency chooses, QU
 sim: install ## simulate a cluster in one process; SEED=n repeats a run
 	$(BIN)/pytest tests/simulation --long $(if $(SEED),--seed $(SEED))
 
-faults: install ## kill, cut and starve real processes at length; ONLY=A1 runs the test of one claim
-	$(BIN)/pytest -m claim --long $(if $(ONLY),--only $(ONLY))
+faults: install ## kill, cut and starve real processes at length; ONLY=A1 chooses a claim, APACHE=1 breaks Apache Kafka's cluster
+	$(BIN)/pytest -m claim --long $(if $(ONLY),--only $(ONLY)) $(if $(APACHE),--apache)
 
 clean: ## remove .venv, caches and what was built; .data stays
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis src/*.egg-info

@@ -127,7 +127,8 @@ class Flow:
         """Every record sent is acknowledged; nobody sends or reads any more."""
         for thread in (*self.loads, self._reader):
             thread.finish()
-        assert [load.producer.errors for load in self.loads] == [[] for _ in self.loads]
+        refused = [str(error) for load in self.loads for error in load.producer.errors]
+        assert not refused, f"{len(refused)} records were refused, the first with {refused[0]}"
 
     def judge(self, read_replicas: Callable[[Partition, int], list[ReplicaLog]] | None = None) -> History:
         """A full read, and the checker's verdict on everything; with the replicas' files where they can be

@@ -6,6 +6,7 @@ Formatting takes a JVM of its own, so one directory is formatted and the others 
 from __future__ import annotations
 
 import base64
+import os
 import shutil
 import subprocess
 import uuid
@@ -48,6 +49,7 @@ class Apache:
             f"{key}={own.get(key, value)}" for key, _, value in (line.partition("=") for line in lines)
         ]
         (data / "meta.properties").write_text("\n".join(line.removesuffix("=") for line in changed) + "\n")
+        os.sync()  # a power cut may come within seconds
 
     def command(self, properties: Path) -> list[str]:
         return [*self._java(properties), "kafka.Kafka", str(properties)]
@@ -61,7 +63,7 @@ class Apache:
         kept = properties.parent.parent / "formatted"
         kept.mkdir(exist_ok=True)
         for name in ("meta.properties", "bootstrap.checkpoint"):
-            (data / name).rename(kept / name)
+            shutil.copy(data / name, kept)
         return kept
 
     def _java(self, properties: Path) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from random import Random
 from types import TracebackType
@@ -13,6 +13,7 @@ from typing import Final, Self
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
+from penstock.protocol.apis import Api
 from penstock.testing.cluster.network import Network
 from penstock.testing.cluster.node import Node
 from penstock.testing.cluster.software import Penstock, Software
@@ -143,10 +144,40 @@ class Cluster:
         wanted = frozenset(numbers)
 
         def all_agree() -> bool:
+            ended = [node.number for node in self.nodes if node.has_ended]
+            assert not ended, f"nodes {ended} ended by themselves.\n{self._told()}"
             told = {view.teller: view.brokers for view in self.views()}
             return all(told.get(number) == wanted for number in wanted)
 
         self.wait_until(all_agree, f"brokers {sorted(wanted)}", seconds)
+
+    def reassign(self, topic: str, replicas: Mapping[int, Sequence[int]]) -> None:
+        """Ask for these replicas of each partition; they move in the background."""
+        asked = [{"partition_index": number, "replicas": list(on)} for number, on in replicas.items()]
+        fields = {
+            "timeout_ms": 30_000,
+            "allow_replication_factor_change": True,
+            "topics": [{"name": topic, "partitions": asked}],
+        }
+        teller = next(node for node in self.brokers.values() if node.is_running)
+        answer = self._witnesses.call(teller, Api.ALTER_PARTITION_REASSIGNMENTS, fields, newest=1)
+        refused = [item for found in answer.responses for item in found.partitions if item.error_code]
+        assert not answer.error_code, f"the reassignment of {topic} was refused: {answer}"
+        assert not refused, f"the reassignment of {topic} was refused: {refused}"
+
+    def wait_reassigned(
+        self, topic: str, replicas: Mapping[int, Sequence[int]], seconds: float = READY_SECONDS
+    ) -> None:
+        """Until each of these partitions has these replicas and no others, all in sync."""
+
+        def is_moved() -> bool:
+            found = self.partitions(topic)
+            return all(
+                number in found and found[number].is_whole and set(found[number].replicas) == set(wanted)
+                for number, wanted in replicas.items()
+            )
+
+        self.wait_until(is_moved, f"replicas of {topic} on {dict(replicas)}", seconds)
 
     def wait_until(self, condition: Callable[[], bool], what: str, seconds: float = READY_SECONDS) -> None:
         deadline = time.monotonic() + seconds

@@ -51,6 +51,11 @@ class Node:
     def is_running(self) -> bool:
         return self._process is not None and self._process.poll() is None
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether the process ended by itself, and nobody asked it to."""
+        return self._process is not None and self._process.poll() is not None
+
     def start(self) -> None:
         """Start the process on the data that is there; it serves some time later."""
         assert not self.is_running, f"node {self.number} is running"

@@ -6,7 +6,7 @@ everybody is asked, and of each partition the highest leader epoch counts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from penstock.protocol.apis import Api
@@ -16,6 +16,7 @@ from penstock.wire.deadline import Deadline
 from penstock.wire.errors import WireError
 
 ANSWER_SECONDS: Final = 1.0
+CALL_SECONDS: Final = 30.0
 
 
 class PartitionView(NamedTuple):
@@ -55,14 +56,19 @@ class Witnesses:
             connection.close()
         self._connections.clear()
 
+    def call(self, node: Node, api: Api, fields: Mapping[str, Any], *, oldest: int = 0, newest: int) -> Any:
+        """One request to one broker; WireError when it does not answer."""
+        deadline = Deadline(CALL_SECONDS)
+        return self._connection(node, deadline).call(api, fields, deadline, oldest=oldest, newest=newest)
+
     def _ask(self, node: Node, topic: str | None) -> View | None:
-        deadline = Deadline(ANSWER_SECONDS)
         fields = {
             "topics": [] if topic is None else [{"name": topic, "topic_id": None}],
             "allow_auto_topic_creation": False,
             "include_cluster_authorized_operations": False,
             "include_topic_authorized_operations": False,
         }
+        deadline = Deadline(ANSWER_SECONDS)
         try:
             answer = self._connection(node, deadline).call(Api.METADATA, fields, deadline, oldest=7, newest=9)
         except WireError:
