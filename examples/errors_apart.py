@@ -18,7 +18,6 @@ from typing import Any
 
 from penstock.streams import (
     Application,
-    DeadLetters,
     JsonSerde,
     KStream,
     StreamsBuilder,
@@ -28,7 +27,7 @@ from penstock.streams import (
 )
 
 EVENTS, ERRORS, ROUTINE, UNKNOWN = "log-events", "log-errors", "log-routine", "log-unknown"
-ON_BAD_RECORD = DeadLetters(UNKNOWN)
+SETTINGS = {"errors.dead.letter.queue.topic.name": UNKNOWN}
 
 
 def topology() -> Topology:
@@ -57,11 +56,17 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Errors to one topic, the rest to another.")
     parser.add_argument("--bootstrap-servers", default="127.0.0.1:9092")
     parser.add_argument("--state-dir", help="where local state is kept")
+    parser.add_argument("--master", default="local[*]", help="Spark's: this machine, or spark://host:port")
     options = parser.parse_args()
     application = Application(
-        topology(), "errors-apart", options.bootstrap_servers, state_dir=options.state_dir
+        topology(), "errors-apart", options.bootstrap_servers, SETTINGS, state_dir=options.state_dir
     )
-    return run(application, topics={name: {} for name in (EVENTS, ERRORS, ROUTINE, UNKNOWN)}, partitions=4)
+    return run(
+        application,
+        topics={name: {} for name in (EVENTS, ERRORS, ROUTINE, UNKNOWN)},
+        partitions=4,
+        master=options.master,
+    )
 
 
 if __name__ == "__main__":

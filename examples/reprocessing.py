@@ -45,6 +45,7 @@ def main() -> int:
     parser.add_argument("--bootstrap-servers", default="127.0.0.1:9092")
     parser.add_argument("--version", type=int, choices=(1, 2), default=1)
     parser.add_argument("--state-dir", help="where local state is kept")
+    parser.add_argument("--master", default="local[*]", help="Spark's: this machine, or spark://host:port")
     options = parser.parse_args()
     application = Application(
         topology(options.version),
@@ -53,7 +54,7 @@ def main() -> int:
         state_dir=options.state_dir,
     )
     topics = {EVENTS: {}, output(options.version): {"cleanup.policy": "compact"}}
-    return run(application, topics=topics, partitions=4)
+    return run(application, topics=topics, partitions=4, master=options.master)
 
 
 if __name__ == "__main__":

@@ -87,11 +87,17 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Machines that run hot, from readings that come late.")
     parser.add_argument("--bootstrap-servers", default="127.0.0.1:9092")
     parser.add_argument("--state-dir", help="where local state is kept")
+    parser.add_argument("--master", default="local[*]", help="Spark's: this machine, or spark://host:port")
     options = parser.parse_args()
     application = Application(
         topology(), "sensor-maintenance", options.bootstrap_servers, state_dir=options.state_dir
     )
-    return run(application, topics={name: {} for name in (READINGS, MAINTENANCE, LATE)}, partitions=4)
+    return run(
+        application,
+        topics={name: {} for name in (READINGS, MAINTENANCE, LATE)},
+        partitions=4,
+        master=options.master,
+    )
 
 
 if __name__ == "__main__":

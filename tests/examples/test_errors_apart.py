@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.streams import TopologyTestDriver
+from penstock.streams import DeadLetters, TopologyTestDriver
 from tests.examples.loading import load
 
 errors_apart = load("errors_apart")
@@ -18,7 +18,7 @@ def test_errors_go_to_their_topic_and_the_rest_to_the_other() -> None:
 
 
 def test_what_cannot_be_read_is_kept_with_the_reason_and_stops_nobody() -> None:
-    driver = TopologyTestDriver(errors_apart.topology(), on_bad_record=errors_apart.ON_BAD_RECORD)
+    driver = TopologyTestDriver(errors_apart.topology(), on_bad_record=DeadLetters(errors_apart.UNKNOWN))
     with driver:
         driver.pipe_raw(errors_apart.EVENTS, b"billing", b"{not JSON", timestamp=1)
         driver.pipe(errors_apart.EVENTS, "billing", {"level": "ERROR"}, timestamp=2)

@@ -82,6 +82,10 @@ class Cells:
         self._dirty.clear()
         return changes
 
+    def discard_changes(self) -> None:
+        """For a copy that follows another: nobody will ask what changed."""
+        self._dirty.clear()
+
     def snapshot(self) -> list[Entry]:
         return list(self._cells.items())
 

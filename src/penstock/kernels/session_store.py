@@ -46,6 +46,12 @@ class SessionStore:
             raw = to_bytes(self._value, self.name, value)
             self._expiry.put(self.raw_key(session), session.end, raw, self._task.record_time)
 
+    def restore(self, raw: bytes, value: bytes | None, timestamp: int) -> None:
+        """Take a record of the changelog."""
+        end = _SUFFIX.unpack(raw[-16:])[0]
+        if self._expiry.admits(end):
+            self._expiry.put(raw, end, value, timestamp)
+
     def remove(self, session: Windowed) -> None:
         self.put(session, None)
 

@@ -16,6 +16,7 @@ from penstock.kernels.record import UNKNOWN_TIME, Stamped
 from penstock.kernels.serdes import Serde, from_bytes, to_bytes
 
 _LONG: Final = struct.Struct(">q")
+_VERSION_BYTES: Final = 12  # behind the row's key: its length and the version's time
 
 
 class KeyValueStore:
@@ -57,6 +58,10 @@ class KeyValueStore:
         when = self._task.record_time if timestamp is None else timestamp
         self.cells.put(raw, to_bytes(self._value, self.name, value), when)
         return True
+
+    def restore(self, raw: bytes, value: bytes | None, timestamp: int) -> None:
+        """Take a record of the changelog."""
+        self.cells.put(raw, value, timestamp)
 
     def put_if_absent(self, key: Any, value: Any) -> Any:
         found = self.get(key)
@@ -131,6 +136,11 @@ class VersionedStore(KeyValueStore):
         self.cells.put(self._version_key(raw, when), b"\x00" if data is None else b"\x01" + data, when)
         self._expire(raw, observed - self.history_ms)
         return newer is None
+
+    def restore(self, raw: bytes, value: bytes | None, timestamp: int) -> None:
+        self.cells.put(raw, value, timestamp)
+        self._marks["observed"] = observed = max(self._marks.get("observed", UNKNOWN_TIME), timestamp)
+        self._expire(raw[:-_VERSION_BYTES], observed - self.history_ms)
 
     def read(self, raw: bytes) -> Stamped | None:
         return self._read_as_of(raw, None)

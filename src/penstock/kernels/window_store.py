@@ -131,6 +131,12 @@ class WindowStore:
         if self._expiry.admits(start):
             self._expiry.put(raw, start, to_bytes(self._value, self.name, value), timestamp)
 
+    def restore(self, raw: bytes, value: bytes | None, timestamp: int) -> None:
+        """Take a record of the changelog."""
+        start = _SUFFIX.unpack(raw[-12:])[0]
+        if self._expiry.admits(start):
+            self._expiry.put(raw, start, value, timestamp)
+
     def fetch(self, key: Any, start: int) -> Any:
         found = self.fetch_stamped(key, start)
         return None if found is None else found.value

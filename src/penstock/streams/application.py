@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from penstock.streams.queries import open_view
 from penstock.streams.topology import Topology
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ class Application:
         self.settings = dict(settings or {})
         self.state_dir = state_dir
         self._host: Host | None = None
+        self._views: dict[str, Any] = {}
 
     @property
     def internal_topics(self) -> list[str]:
@@ -70,8 +72,23 @@ class Application:
 
     def close(self) -> None:
         """End it, the batch that runs included. Nothing is lost: another start goes on where it was."""
+        for view in self._views.values():
+            view.close()
+        self._views.clear()
         if self._host is not None:
             self._host.close()
+
+    def store(self, name: str) -> Any:
+        """A view of a store with everything in it that is committed now, kept current from then on
+        (`queries.py`). It needs no start: another process may ask, too.
+        """
+        view = self._views.get(name)
+        if view is None:
+            plan, servers = self.topology.plan, self.bootstrap_servers
+            view = self._views[name] = open_view(plan, self.application_id, servers, name)
+        else:
+            view.wait_until_current()
+        return view
 
     @property
     def state(self) -> str:

@@ -7,49 +7,39 @@ import sys
 import threading
 from collections.abc import Mapping
 from types import FrameType
-from typing import Any, Final, Protocol
+from typing import Final
 
 from penstock.client.admin import Admin
 from penstock.client.errors import ClientError, TopicExists
+from penstock.plan.errors import TopologyError
+from penstock.streams.application import Application
 
 LOOK_EVERY_S: Final = 0.25
 
 
-class Runs(Protocol):
-    """What `run` needs of an application."""
-
-    @property
-    def application_id(self) -> str: ...
-    @property
-    def bootstrap_servers(self) -> str: ...
-    @property
-    def error(self) -> BaseException | None: ...
-    def start(self, spark: Any = None) -> None: ...
-    def wait(self, timeout_seconds: float | None = None) -> bool: ...
-    def close(self) -> None: ...
-
-
 def run(
-    application: Runs,
+    application: Application,
     *,
     topics: Mapping[str, Mapping[str, str]] | None = None,
     partitions: int | None = None,
-    spark: Any = None,
+    master: str = "local[*]",
 ) -> int:
     """Create the topics that are missing, run the application until it is told to stop, return its exit code.
 
-    `topics` are names with their settings, such as `{"cleanup.policy": "compact"}`. A line that begins with
-    `ready` goes to standard output once the application runs. Call it from the main thread: it listens to
-    signals.
+    `topics` are names with their settings, such as `{"cleanup.policy": "compact"}`; `master` is Spark's:
+    this machine, or `spark://host:port`. A line that begins with `ready` goes to standard output when records
+    may come. Call it from the main thread: it listens to signals.
     """
+    from penstock.spark.launch import session
+
     try:
         create_missing_topics(application.bootstrap_servers, topics or {}, partitions)
-        application.start(spark)
+        application.start(session(application.application_id, master))
         stop = _listen_for_signals()  # after the start: Spark puts a handler of its own on SIGINT
         print(f"ready {application.application_id}", flush=True)
         while not stop.is_set() and not application.wait(LOOK_EVERY_S):
             continue
-    except ClientError as error:
+    except (ClientError, TopologyError) as error:
         return _failed(application, error)
     finally:
         application.close()
@@ -81,6 +71,6 @@ def _listen_for_signals() -> threading.Event:
     return stop
 
 
-def _failed(application: Runs, error: object) -> int:
+def _failed(application: Application, error: object) -> int:
     print(f"{application.application_id}: {error}", file=sys.stderr)
     return 1
