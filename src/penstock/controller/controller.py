@@ -27,6 +27,7 @@ from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.raft.messages import Request, Response
 from penstock.raft.roles import Leader
 from penstock.raft.state import State
+from penstock.storage.errors import NoSpace
 
 METADATA_TOPIC: Final = "__cluster_metadata"
 METADATA_TOPIC_ID: Final = (1).to_bytes(16, "big")
@@ -137,6 +138,9 @@ class Controller:
                 self._decide(decide, promise)
         except KafkaError as error:
             promise.fail(error)
+            return promise
+        except NoSpace as error:
+            promise.fail(KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error)))
             return promise
         if self.quorum.is_alone:
             self.follow()

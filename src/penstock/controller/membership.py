@@ -52,6 +52,7 @@ class Membership:
 
         def decide(image: Image) -> Decision[int]:
             now_ms = self._now_ms()
+            self._sessions.expired(image, now_ms)  # a new controller gives everybody their time first
             decision = decide_register(
                 image,
                 wish,

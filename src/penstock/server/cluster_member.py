@@ -3,6 +3,8 @@ the broker's life. Put together here, started and stopped by `server.main`."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from penstock.clock import Clock
 from penstock.controller.channel import ControllerChannel
 from penstock.controller.controller import Controller
@@ -13,14 +15,17 @@ from penstock.server.node import Node
 from penstock.server.quorum_driver import QuorumDriver
 from penstock.server.quorum_peers import QuorumPeers
 from penstock.settings import BrokerSettings
+from penstock.storage.errors import StorageError
 from penstock.wire.connection import Address
 
 
 class ClusterMember:
     """The order is: `channel_to` while the node is built, `start`, `leave`, `close`."""
 
-    def __init__(self, settings: BrokerSettings, clock: Clock) -> None:
+    def __init__(self, settings: BrokerSettings, clock: Clock, on_failure: Callable[[], None]) -> None:
+        """`on_failure` is called when this node can do nothing more; `failure` says why."""
         self._settings = settings
+        self._on_failure = on_failure
         self._clock = clock
         self._voters = {node: Address(*address) for node, address in settings.voters.items()}
         self._channel: SocketChannel | None = None
@@ -43,7 +48,9 @@ class ClusterMember:
             self._settings.controller_quorum_request_timeout_ms,
             broker.controller.step,
         )
-        self._driver = QuorumDriver(broker.controller, broker.membership, peers, self._clock)
+        self._driver = QuorumDriver(
+            broker.controller, broker.membership, peers, self._clock, self._on_failure
+        )
         self._driver.start()
         self._channel.start()
         if "broker" in self._settings.process_roles:
@@ -65,6 +72,10 @@ class ClusterMember:
         if self._life.failure is not None:
             raise self._life.failure
         return serves
+
+    @property
+    def failure(self) -> StorageError | None:
+        return None if self._driver is None else self._driver.failure
 
     def leave(self) -> None:
         """The controlled shutdown, while everything still serves."""

@@ -23,6 +23,7 @@ from penstock.server.node import Node
 from penstock.server.server import Server, bind_all, close_all
 from penstock.settings import BrokerSettings
 from penstock.storage.disk import OsDisk
+from penstock.storage.errors import StorageError
 
 TICK_SECONDS: Final = 1.0
 LOOK_SECONDS: Final = 0.1
@@ -34,7 +35,8 @@ _log = logging.getLogger(__name__)
 class RunningBroker:
     """A node that serves until `close`."""
 
-    def __init__(self, settings: BrokerSettings) -> None:
+    def __init__(self, settings: BrokerSettings, on_failure: Callable[[], None] = lambda: None) -> None:
+        """`on_failure` is called when it can do nothing more; `failure` says why."""
         self._stopped = threading.Event()
         self._settings = settings
         clock = SystemClock()
@@ -43,7 +45,7 @@ class RunningBroker:
         self.addresses = {listener.name: sock.getsockname()[:2] for listener, sock in sockets}
         """Host and port of each listener, as bound."""
         told = _endpoints(settings, {listener.name: self.addresses[listener.name] for listener in clients})
-        self._member = ClusterMember(settings, clock) if settings.voters else None
+        self._member = ClusterMember(settings, clock, on_failure) if settings.voters else None
         try:
             channel_to = self._member.channel_to if self._member is not None else None
             self._node = Node(settings, OsDisk(), clock, SystemRandom(), told, channel_to)
@@ -79,6 +81,10 @@ class RunningBroker:
         when it never will."""
         return self._member is None or self._member.wait_until_it_serves(seconds)
 
+    @property
+    def failure(self) -> StorageError | None:
+        return None if self._member is None else self._member.failure
+
     def close(self) -> None:
         """The clean shutdown: leadership given away, no more requests, then everything to disk."""
         if self._member is not None:
@@ -108,12 +114,12 @@ class RunningBroker:
 
 def run(settings: BrokerSettings, ready: Callable[[str], None]) -> None:
     """Serve until SIGTERM or SIGINT. `ready` is told HOST:PORT once clients may connect. KafkaError when the
-    cluster does not take this broker."""
+    cluster does not take this broker, StorageError when its metadata cannot be kept."""
     _allow_many_files()
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
-    broker = RunningBroker(settings)
+    broker = RunningBroker(settings, stop.set)
     broker.start()
     host, port = next(iter(broker.addresses.values()))
     _collect_seldom()
@@ -123,6 +129,8 @@ def run(settings: BrokerSettings, ready: Callable[[str], None]) -> None:
         if not stop.is_set():
             ready(f"{host}:{port}")
         stop.wait()
+        if broker.failure is not None:
+            raise broker.failure
     finally:
         broker.close()
 

@@ -46,10 +46,12 @@ from penstock.server.replica_fetchers import ReplicaFetchers, Replicas
 from penstock.server.settings_follower import SettingsFollower
 from penstock.server.transactions_anywhere import TransactionsAnywhere
 from penstock.settings import BrokerSettings, TopicSettings
+from penstock.settings.errors import invalid
 from penstock.storage.cleaner import LogCleaner
 from penstock.storage.disk import Disk
 from penstock.storage.log import Log
 from penstock.storage.logs import Logs
+from penstock.storage.meta import read_meta
 from penstock.transactions.coordinator import TRANSACTIONS_TOPIC, TransactionCoordinator
 from penstock.transactions.settings import TransactionSettings
 from penstock.wire.connection import Address
@@ -239,6 +241,10 @@ class Node:
 
 
 def _logs(settings: BrokerSettings, disk: Disk, clock: Clock, random: Random) -> Logs:
+    if not (settings.is_alone or settings.cluster_id or any(read_meta(disk, at) for at in settings.log_dirs)):
+        # Nodes that each made up a name would never find together.
+        why = "an empty directory of a cluster's node is given the cluster's name"
+        raise invalid("cluster.id", None, why, "one name, the same for all nodes")
     return Logs(
         disk,
         settings.log_dirs,

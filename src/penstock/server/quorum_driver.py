@@ -7,6 +7,7 @@ Everything else happens in the threads of those who bring something: a connectio
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from math import inf
 from threading import Event, Thread, get_ident
 from typing import Final
@@ -15,6 +16,7 @@ from penstock.clock import Clock
 from penstock.controller.controller import Controller
 from penstock.controller.membership import Membership
 from penstock.server.quorum_peers import QuorumPeers
+from penstock.storage.errors import LogDirFailure, StorageError
 
 ACTIVE_SECONDS: Final = 0.1
 IDLE_SECONDS: Final = 0.5
@@ -27,8 +29,16 @@ class QuorumDriver:
     """Drives one node's controller until `close`."""
 
     def __init__(
-        self, controller: Controller, membership: Membership, peers: QuorumPeers, clock: Clock
+        self,
+        controller: Controller,
+        membership: Membership,
+        peers: QuorumPeers,
+        clock: Clock,
+        on_failure: Callable[[], None],
     ) -> None:
+        """`on_failure` is called when the disk of the metadata has failed: this node is of no more use."""
+        self.failure: LogDirFailure | None = None
+        self._on_failure = on_failure
         self._controller = controller
         self._membership = membership
         self._peers = peers
@@ -48,8 +58,11 @@ class QuorumDriver:
 
     def close(self) -> None:
         """Leadership is given away first, so that nobody has to miss this node."""
-        self._controller.resign()
         self._stopped = True
+        try:
+            self._controller.resign()
+        except StorageError as error:
+            _log.error("leadership could not be given away: %s", error)
         self._earlier.set()
         self._news.set()
         self._clock_thread.join()
@@ -71,6 +84,11 @@ class QuorumDriver:
             try:
                 self._planned_ms = self._controller.tick()
                 self._membership.tick()
+            except LogDirFailure as failure:
+                _log.critical("the metadata cannot be kept, so this node stops: %s", failure)
+                self.failure = failure
+                self._on_failure()
+                return
             except Exception:
                 _log.exception("the quorum could not go on; it is tried again")
             longest = ACTIVE_SECONDS if self._controller.is_active else IDLE_SECONDS
