@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from penstock.controller.controller import Decision
@@ -95,11 +96,17 @@ def ensure_transactions_topic(broker: Broker) -> TopicState:
         settings.transaction_state_log_num_partitions,
         settings.transaction_state_log_replication_factor,
         settings.transaction_state_log_segment_bytes,
+        {"min.insync.replicas": str(settings.transaction_state_log_min_isr)},
     )
 
 
 def _ensure_internal(
-    broker: Broker, name: str, partitions: int, replication_factor: int, segment_bytes: int
+    broker: Broker,
+    name: str,
+    partitions: int,
+    replication_factor: int,
+    segment_bytes: int,
+    others: Mapping[str, str] | None = None,
 ) -> TopicState:
     """A node that is alone takes as many replicas as there are brokers; a cluster waits until there are
     enough, as Kafka does: the topic keeps for ever what it begins with."""
@@ -114,6 +121,7 @@ def _ensure_internal(
             "cleanup.policy": "compact",
             "compression.type": "producer" if name == OFFSETS_TOPIC else "uncompressed",
             "segment.bytes": str(segment_bytes),
+            **(others or {}),
         },
     )
     try:

@@ -258,6 +258,9 @@ class BrokerSettings:
     transaction_state_log_replication_factor: int = setting(
         "transaction.state.log.replication.factor", kinds.short(1), 3,
         "Replicas of __transaction_state, or as many as there are brokers.")
+    transaction_state_log_min_isr: int = setting(
+        "transaction.state.log.min.isr", kinds.int_(1), 2,
+        "Replicas of __transaction_state that must have a record before it counts, or as many as there are.")
     transaction_state_log_segment_bytes: int = setting(
         "transaction.state.log.segment.bytes", kinds.int_(1), 104_857_600,
         "Segment size of __transaction_state.")

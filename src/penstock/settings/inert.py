@@ -43,7 +43,7 @@ _NAMES: Final[dict[str, str]] = {
         control.plane.listener.name early.start.listeners
         security.inter.broker.protocol
         socket.connection.setup.timeout.ms socket.connection.setup.timeout.max.ms log.dir.failure.timeout.ms
-        transaction.state.log.min.isr eligible.leader.replicas.enable
+        eligible.leader.replicas.enable
     """,
     _JAVA: """
         create.topic.policy.class.name alter.config.policy.class.name client.quota.callback.class
