@@ -6,7 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from penstock.replication.following import EpochEnd, Position
-from penstock.replication.partition import Fetched, Partition
+from penstock.replication.partition import Partition
+from penstock.replication.replica import Fetched
 from penstock.replication.surroundings import Surroundings
 from penstock.storage.outcomes import Appended
 from tests.storage.builders import StillClock, batch, open_log, settings, sim_disk, values

@@ -31,7 +31,8 @@ from penstock.protocol.fetch import (
 )
 from penstock.protocol.primitives import ZERO_UUID
 from penstock.replication.following import Position
-from penstock.replication.partition import Fetched, Partition
+from penstock.replication.partition import Partition
+from penstock.replication.replica import Fetched
 from penstock.storage.aborted import Aborted
 from penstock.storage.errors import StorageError
 
