@@ -91,10 +91,12 @@ def run_kafka_python(servers: str, topic: str, group: str, settings: dict[str, A
     from kafka.errors import KafkaError
 
     positions = Positions()
+    assigned: set[Any] = set()
 
     class Listener(ConsumerRebalanceListener):  # type: ignore[misc]
         def on_partitions_assigned(self, parts: Iterable[Any]) -> None:
             positions.given(parts)
+            assigned.update(parts)
 
         def on_partitions_revoked(self, parts: Iterable[Any]) -> None:
             positions.taken(parts)
@@ -110,6 +112,14 @@ def run_kafka_python(servers: str, topic: str, group: str, settings: dict[str, A
     consumer.subscribe([topic], listener=Listener())
     while not STOPPED.is_set():
         found = consumer.poll(100, max_records=BATCH)
+        if assigned:
+            # kafka-python goes on where it was in a partition that it had before, also when it has missed a
+            # generation in which somebody else read on, and takes commits back, on Apache Kafka too.
+            with contextlib.suppress(KafkaError):
+                for part in list(assigned & consumer.assignment()):
+                    consumer.seek(part, consumer.committed(part) or 0)
+                assigned.clear()
+            continue
         pending = positions.read(
             (part.partition, r.offset, r.value) for part, rs in found.items() for r in rs
         )
