@@ -85,14 +85,15 @@ class Rig:
 class Driver:
     """Keeps a driver running, as a supervisor does: one that ended by an error is started again."""
 
-    def __init__(self, rig: Rig, arguments: list[str]) -> None:
+    def __init__(self, rig: Rig, arguments: list[str], script: Path = _DRIVER) -> None:
         self._rig = rig
+        self._script = script
         self._arguments = arguments
         self._process: subprocess.Popen[bytes] | None = None
         self.starts = 0
 
     def start(self) -> None:
-        self._process = self._rig.start([sys.executable, str(_DRIVER), *self._arguments])
+        self._process = self._rig.start([sys.executable, str(self._script), *self._arguments])
         self.starts += 1
         said = threading.Event()
 

@@ -72,7 +72,9 @@ class Task:
         on_put: OnPut | None = None,
         on_bad_record: OnBadRecord = fail,
         partitions: Mapping[str, int] | None = None,
+        shared: Mapping[str, Cells] | None = None,
     ) -> None:
+        """`shared` are stores that the host keeps for all tasks: those of global tables."""
         refuse_column_expressions(plan)
         self.plan = plan
         self.state = TaskState(application_id, now_ms=now_ms, caching=not emit_every_update)
@@ -82,11 +84,15 @@ class Task:
         self._partitions = partitions or {}
         self._partition_times: dict[tuple[str, int], int] = {}
         self._marks: dict[str, dict[str, int]] = {}
+        shared = shared or {}
         self.cells = {
-            spec.name: Cells(spec.name, on_put if spec.logging else None) for spec in plan.used_stores
+            spec.name: Cells(spec.name, on_put if spec.logging else None)
+            for spec in plan.used_stores
+            if spec.name not in shared
         }
+        cells = {**self.cells, **shared}
         self.stores = {
-            spec.name: spec.make(self.cells[spec.name], self.state, self._marks.setdefault(spec.name, {}))
+            spec.name: spec.make(cells[spec.name], self.state, self._marks.setdefault(spec.name, {}))
             for spec in plan.used_stores
         }
         self._global_stores = global_stores(plan)

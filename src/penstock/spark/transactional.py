@@ -104,6 +104,16 @@ class TransactionalWriter:
         self._last = batch
         return written
 
+    def commit(self, batch: Batch, offsets: Mapping[TopicPartition, int]) -> None:
+        """Commit the progress alone, for rows that were written without a transaction. `Fenced` if somebody
+        else has taken over."""
+        if self._committed is None:
+            self.open()
+        self._owner.begin(self._deadline())
+        self._commit_offsets(batch, offsets)
+        self._end(nothing=not offsets)
+        self._last = batch
+
     @property
     def _cluster(self) -> Cluster:
         return cluster_for(self._options.bootstrap_servers, self._options.client_id)
@@ -134,10 +144,7 @@ class TransactionalWriter:
             try:
                 ends, records = write_in(transaction, rows, self._options)
                 progress = ends if offsets is None else offsets
-                if progress:
-                    metadata = batch.to_metadata()
-                    marked = {place: OffsetToCommit(at, metadata) for place, at in progress.items()}
-                    self._owner.commit_offsets(self._group_id, marked, self._deadline())
+                self._commit_offsets(batch, progress)
             except Fenced:
                 raise
             except Exception as error:
@@ -149,6 +156,12 @@ class TransactionalWriter:
             self._end(nothing=not progress)
             return Written(records)
         raise AssertionError("the last attempt returns or raises")
+
+    def _commit_offsets(self, batch: Batch, progress: Mapping[TopicPartition, int]) -> None:
+        if progress:
+            metadata = batch.to_metadata()
+            marked = {place: OffsetToCommit(at, metadata) for place, at in progress.items()}
+            self._owner.commit_offsets(self._group_id, marked, self._deadline())
 
     def _end(self, *, nothing: bool) -> None:
         if nothing:  # no row and no offset: there is no transaction, only its number

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
@@ -13,6 +14,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from pyspark.sql import SparkSession
 
 from penstock.streams import Application, Topology
+from penstock.testing import Broker
 
 PATIENCE_SECONDS = 280.0
 _numbers = count()
@@ -60,17 +62,31 @@ class Topics:
         consumer.close()
         return found
 
+    def wait(self, topic: str, count: int) -> list[tuple[bytes | None, bytes | None, int]]:
+        """As `read`, as soon as there is so much."""
+        end = time.monotonic() + PATIENCE_SECONDS
+        while len(found := self.read(topic)) < count:
+            assert time.monotonic() < end, f"{len(found)} of {count} records in {topic}"
+        return found
+
+
+@pytest.fixture(scope="session")
+def streams_servers() -> Iterator[str]:
+    """The first instance of an application need not wait for others."""
+    with Broker(settings={"group.initial.rebalance.delay.ms": "0"}) as broker:
+        yield broker.bootstrap_servers
+
 
 @pytest.fixture
-def topics(penstock_servers: str) -> Topics:
-    return Topics(penstock_servers)
+def topics(streams_servers: str) -> Topics:
+    return Topics(streams_servers)
 
 
 Run = Callable[..., Application]
 
 
 @pytest.fixture
-def run(spark: SparkSession, penstock_servers: str, tmp_path: Path) -> Iterator[Run]:
+def run(spark: SparkSession, streams_servers: str, tmp_path: Path) -> Iterator[Run]:
     """Run an application until it has processed everything that is there."""
     applications: list[Application] = []
 
@@ -83,7 +99,7 @@ def run(spark: SparkSession, penstock_servers: str, tmp_path: Path) -> Iterator[
         state_dir: Path | None = None,
     ) -> Application:
         application = Application(
-            topology, application_id, penstock_servers, settings, state_dir or tmp_path / "state"
+            topology, application_id, streams_servers, settings, state_dir or tmp_path / "state"
         )
         applications.append(application)
         application.start(spark, {"availableNow": True} if trigger is None else trigger)

@@ -8,7 +8,18 @@ from pathlib import Path
 import pytest
 from confluent_kafka.admin import AdminClient
 
-from penstock.streams import LongSerde, StreamsBuilder, StringSerde, Topology, TopologyError
+from penstock.streams import (
+    KeyValueSpec,
+    LongSerde,
+    Processor,
+    ProcessorContext,
+    PunctuationType,
+    Record,
+    StreamsBuilder,
+    StringSerde,
+    Topology,
+    TopologyError,
+)
 from tests.spark.host.conftest import Run, Topics
 
 pytestmark = pytest.mark.timeout(300)
@@ -48,6 +59,93 @@ def test_words_are_counted_on_from_start_to_start_also_without_the_state_directo
     found = AdminClient({"bootstrap.servers": topics.servers, "log_level": 0}).list_topics(timeout=20).topics
     assert set(application.internal_topics) <= set(found)
     assert len(found["counting-counts-changelog"].partitions) == 2
+
+
+class Ticking(Processor):
+    """Counts, and tells how many there were every half second of wall-clock time."""
+
+    def init(self, context: ProcessorContext) -> None:
+        super().init(context)
+        context.schedule(500, PunctuationType.WALL_CLOCK_TIME, self.tell)
+
+    def process(self, record: Record) -> None:
+        store = self.context.store("seen")
+        store.put("all", (store.get("all") or 0) + 1)
+
+    def tell(self, now_ms: int) -> None:
+        self.context.forward(Record("all", self.context.store("seen").get("all") or 0, now_ms))
+
+
+def test_punctuators_of_wall_clock_time_run_when_nothing_arrives(run: Run, topics: Topics) -> None:
+    topics.create("events", "ticks")
+    builder = StreamsBuilder(key_serde=StringSerde(), value_serde=StringSerde())
+    builder.add_state_store(KeyValueSpec("seen", StringSerde(), LongSerde()))
+    told = builder.stream("events").process(Ticking, stores=["seen"])
+    told.to("ticks", key_serde=StringSerde(), value_serde=LongSerde())
+    topics.write("events", [("k", "v")] * 3)
+    application = run(builder.build(), "ticking", trigger={"processingTime": "0 seconds"})
+    ticks = topics.wait("ticks", 3)
+    application.close()
+    assert application.error is None
+    assert {int.from_bytes(value or b"", "big") for _, value, _ in ticks} <= {0, 3}
+    times = [at for _, _, at in ticks]
+    assert times == sorted(times)
+    assert len(set(times)) == len(times)
+
+
+def test_another_instance_stands_by_and_takes_over_with_the_state(
+    run: Run, topics: Topics, tmp_path: Path
+) -> None:
+    topics.create("more-lines", "more-words", partitions=2)
+    settings = {"session.timeout.ms": "6000", "heartbeat.interval.ms": "300"}
+    always = {"processingTime": "0 seconds"}
+    topics.write("more-lines", [(None, "to be")] * 4)
+    first = run(word_count("more-lines", "more-words"), "twice", settings, trigger=always)
+    topics.wait("more-words", 2)
+    second = run(
+        word_count("more-lines", "more-words"), "twice", settings, trigger=always, state_dir=tmp_path / "2"
+    )
+    assert not second.wait(3)
+    assert (first.state, second.state) == ("running", "standing by")
+    first.close()
+    topics.write("more-lines", [(None, "or not to be")] * 4)
+    topics.wait("more-words", 6)
+    assert second.state == "running"
+    assert counts(topics, "more-words") == {"to": 8, "be": 8, "or": 4, "not": 4}
+
+
+@pytest.mark.parametrize("guarantee", ["exactly_once_v2", "at_least_once"])
+def test_poison_pills_go_to_their_topic_with_the_reason(run: Run, topics: Topics, guarantee: str) -> None:
+    names = [f"{name}-{guarantee}" for name in ("numbers", "sums", "letters")]
+    topics.create(*names)
+    builder = StreamsBuilder(key_serde=StringSerde(), value_serde=LongSerde())
+    summed = builder.stream(names[0]).group_by_key().reduce(lambda one, other: one + other)
+    summed.to_stream().to(names[1])
+    topics.write(names[0], [("k", bytes(7) + b"\x05"), ("k", "poison"), ("k", bytes(7) + b"\x06")])
+    settings = {"processing.guarantee": guarantee, "errors.dead.letter.queue.topic.name": names[2]}
+    assert run(builder.build(), f"summing-{guarantee}", settings).error is None
+    assert [value for _, value, _ in topics.read(names[1])] == [bytes(7) + b"\x0b"]
+    assert [(key, value) for key, value, _ in topics.read(names[2])] == [(b"k", b"poison")]
+
+
+def test_a_poison_pill_ends_the_application_when_nothing_else_is_said(run: Run, topics: Topics) -> None:
+    topics.create("pills", "never")
+    builder = StreamsBuilder(key_serde=StringSerde(), value_serde=LongSerde())
+    builder.stream("pills").to("never")
+    topics.write("pills", [("k", "poison")])
+    application = run(builder.build(), "poisoned")
+    assert application.state == "failed"
+    assert "the record of pills-0 at offset 0 cannot be read" in str(application.error)
+    assert topics.read("never") == []
+
+
+def test_topics_that_are_joined_need_equally_many_partitions(run: Run, topics: Topics) -> None:
+    topics.create("two", partitions=2)
+    topics.create("three", partitions=3)
+    builder = StreamsBuilder(key_serde=StringSerde(), value_serde=StringSerde())
+    builder.stream("two").join(builder.table("three"), lambda one, other: one).to("never")
+    with pytest.raises(TopologyError, match=r"two has 2, three has 3|three has 3, two has 2"):
+        run(builder.build(), "unequal")
 
 
 def test_a_topic_that_is_missing_is_told_before_anything_runs(run: Run) -> None:

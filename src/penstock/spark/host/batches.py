@@ -13,17 +13,22 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
 from penstock.spark.checkpoints import Checkpoint
+from penstock.spark.clusters import cluster_for
 from penstock.spark.host.commits import Commits
-from penstock.spark.host.program import Order, Program
+from penstock.spark.host.program import CLIENT_ID, Order, Program
 from penstock.spark.host.rows import NEXT, RECORD, SCHEMA
+from penstock.spark.host.ticking import without_tick
 from penstock.spark.host.work import shipped, work
 from penstock.spark.progress import Batch
 from penstock.spark.source import from_json
+from penstock.wire import offsets
 from penstock.wire.cluster import TopicPartition
+from penstock.wire.deadline import Deadline
 from penstock.wire.errors import Fenced
 
 log = logging.getLogger(__name__)
 
+PATIENCE_SECONDS: Final = 60.0
 ATTEMPTS: Final = 4  # as often as Spark tries a task
 WRITTEN: Final = ("key", "value", "topic", "partition", "headers", "timestamp")
 # What a repetition may heal: processes and connections that were lost. A user's function fails again.
@@ -57,7 +62,7 @@ class Batches:
     def run(self, rows: DataFrame, batch_id: int) -> None:
         """Process, write and commit a batch."""
         planned_ms = self._checkpoint.batch(batch_id).planned_ms
-        ends = from_json(self._checkpoint.offsets(batch_id))
+        ends = from_json(without_tick(self._checkpoint.offsets(batch_id)))
         self._check_partitions(ends)
         if self._shipped is None:
             rows.sparkSession.conf.set(
@@ -73,7 +78,12 @@ class Batches:
         for attempt in range(1, ATTEMPTS + 1):
             token = f"{uuid.uuid4().hex[:12]}"
             order = Order(
-                batch.batch_id, token, dict(self._commits.tokens), batch.planned_ms, dict(self._positions)
+                batch.batch_id,
+                token,
+                dict(self._commits.tokens),
+                batch.planned_ms,
+                dict(self._positions),
+                self._global_ends(),
             )
             try:
                 self._write(self._frame(rows, order, ends).select(*WRITTEN), batch, ends)
@@ -110,6 +120,13 @@ class Batches:
                     chosen
                 )
         return chosen
+
+    def _global_ends(self) -> dict[TopicPartition, int]:
+        if not self._program.global_partitions:
+            return {}
+        cluster = cluster_for(self._program.servers, CLIENT_ID)
+        places = [TopicPartition(*place) for place in self._program.global_partitions]
+        return offsets.latest(cluster, places, Deadline(PATIENCE_SECONDS), read_committed=True)
 
     def _check_partitions(self, ends: Mapping[TopicPartition, int]) -> None:
         for place in ends.keys() - self._positions.keys():

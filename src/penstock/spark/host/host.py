@@ -21,6 +21,8 @@ from typing import Any, Final
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
+from penstock.kernels.processor import PunctuationType, UserProcessor
+from penstock.plan.errors import TopologyError
 from penstock.plan.plan import Plan
 from penstock.spark.checkpoints import Checkpoint
 from penstock.spark.clusters import cluster_for
@@ -28,20 +30,25 @@ from penstock.spark.datasource import PenstockDataSource
 from penstock.spark.host import internal_topics
 from penstock.spark.host.batches import Batches
 from penstock.spark.host.commits import Commits
-from penstock.spark.host.program import Program
+from penstock.spark.host.program import CLIENT_ID, Order, Program
 from penstock.spark.host.settings import HostSettings
 from penstock.spark.host.stages import stages
-from penstock.spark.host.starting import starting_offsets
+from penstock.spark.host.standing_by import InstanceDirectory, Turn
+from penstock.spark.host.starting import input_places, starting_offsets
+from penstock.spark.host.task_cache import new_task
+from penstock.spark.host.ticking import TICK_MS, TickingDataSource
 from penstock.spark.options import SERVERS, write_options
 from penstock.spark.progress import Batch, last_committed
 from penstock.spark.source import to_json
 from penstock.spark.transactional import TransactionalWriter
 from penstock.wire.cluster import TopicPartition
+from penstock.wire.errors import Fenced
 
 log = logging.getLogger(__name__)
 
+POLL_SECONDS: Final = 0.2
+LEAVE_SECONDS: Final = 10.0
 CREATED, STANDING_BY, RUNNING, FAILED, CLOSED = "created", "standing by", "running", "failed", "closed"
-_CLIENT: Final = "penstock-streams"
 
 
 class Host:
@@ -51,14 +58,17 @@ class Host:
 
     def __init__(self, plan: Plan, application_id: str, servers: str, settings: HostSettings) -> None:
         self.plan, self.application_id, self.servers, self.settings = plan, application_id, servers, settings
-        self.directory = settings.state_dir / application_id
-        self.commits = Commits(self.directory / "committed.json")
         self.program: Program | None = None
+        self.commits: Commits | None = None
+        """What is committed: with `program` all that is needed to read the state (`state_files.py`)."""
         self.error: BaseException | None = None
+        self.query: StreamingQuery | None = None
+        self.running = threading.Event()
+        """Set when the query has been started for the first time, or never will be."""
         self._state = CREATED
         self._ended = threading.Event()
         self._closing = threading.Event()
-        self._query: StreamingQuery | None = None
+        self._batch = threading.Lock()  # held while a batch runs
 
     @property
     def state(self) -> str:
@@ -66,30 +76,107 @@ class Host:
 
     def start(self, spark: SparkSession, trigger: Mapping[str, Any] | None) -> None:
         spark.dataSource.register(PenstockDataSource)
-        self.program = self._prepared()
+        spark.dataSource.register(TickingDataSource)
+        directory = InstanceDirectory(self.settings.state_dir / self.application_id)
+        try:
+            self.program = self._prepared(directory.path)
+        except BaseException:
+            directory.close()
+            raise
+        self.commits = Commits(directory.path / "committed.json")
         self._state = STANDING_BY
-        run = threading.Thread(target=self._run, args=[spark, trigger], name=f"streams-{self.application_id}")
-        run.daemon = True
-        run.start()
+        name = f"streams-{self.application_id}"
+        threading.Thread(target=self._run, args=[spark, trigger, directory], name=name, daemon=True).start()
 
     def wait(self, timeout_seconds: float | None = None) -> bool:
         """Whether the application has ended."""
         return self._ended.wait(timeout_seconds)
 
     def close(self) -> None:
+        """The batch that runs is finished first."""
         self._closing.set()
-        query = self._query
-        if query is not None:
-            query.stop()
         if self._state != CREATED:
             self._ended.wait()
-        if self._state != FAILED:
-            self._state = CLOSED
 
-    def _prepared(self) -> Program:
-        """Everything that can be wrong with topics is told before anything runs."""
-        cluster = cluster_for(self.servers, _CLIENT)
+    def _run(
+        self, spark: SparkSession, trigger: Mapping[str, Any] | None, directory: InstanceDirectory
+    ) -> None:
+        assert self.program is not None
+        turn = Turn(
+            cluster_for(self.servers, CLIENT_ID),
+            self.application_id,
+            directory.instance_id,
+            input_places(self.program),
+            session_timeout_ms=self.settings.session_timeout_ms,
+            heartbeat_interval_ms=self.settings.heartbeat_interval_ms,
+        )
+        turn.start()
+        try:
+            self._take_turns(spark, trigger, turn, directory.path)
+            self._state = CLOSED
+        except Exception as error:
+            self.error = self.error or error
+            self._state = FAILED
+            log.error("application %s has failed: %s", self.application_id, self.error)
+        finally:
+            turn.end()
+            turn.join(LEAVE_SECONDS)
+            directory.close()
+            self._ended.set()
+            self.running.set()
+
+    def _take_turns(
+        self, spark: SparkSession, trigger: Mapping[str, Any] | None, turn: Turn, place: Path
+    ) -> None:
+        """Run when it is this instance's turn, and stand by when it is not; until the end."""
+        fenced = 0
+        while not self._closing.is_set():
+            if turn.error is not None:
+                raise turn.error
+            if not turn.mine.wait(POLL_SECONDS):
+                continue
+            try:
+                if self._run_query(spark, trigger, turn, place):
+                    return
+            except Exception:
+                if not isinstance(self.error, Fenced) or fenced:  # who was fenced must not fight
+                    raise
+                log.warning("another instance of %s has taken over: standing by", self.application_id)
+                fenced += 1
+                self.error = None
+            self._state = STANDING_BY
+            turn.yield_turn()
+
+    def _run_query(
+        self, spark: SparkSession, trigger: Mapping[str, Any] | None, turn: Turn, place: Path
+    ) -> bool:
+        """Whether it came to its own end, or to that of the application; not if it is another one's turn."""
+        try:
+            self.query = self._started(spark, trigger, place)
+        except Fenced as error:
+            self.error = error
+            raise
+        turn.running = True
+        self._state = RUNNING
+        self.running.set()
+        while not self.query.awaitTermination(POLL_SECONDS):
+            if self._closing.is_set() or not turn.mine.is_set():
+                with self._batch:
+                    self.query.stop()
+                return self._closing.is_set()
+        return True
+
+    def _prepared(self, place: Path) -> Program:
+        """Everything that can be wrong with plan and topics is told before anything runs."""
+        for node, expression in self.plan.column_expressions:
+            raise TopologyError(
+                f"{node.name} computes {expression.sql!r}: column expressions are not compiled yet, write a "
+                "Python function",
+                node.origin,
+            )
+        cluster = cluster_for(self.servers, CLIENT_ID)
         topics = internal_topics.source_topics(self.plan, cluster)
+        tables = internal_topics.source_topics(self.plan, cluster, of_global_tables=True)
         cut = stages(self.plan, topics)
         wanted = internal_topics.internal_topics(self.plan, self.application_id, topics, cut)
         internal_topics.create(self.servers, cluster, wanted, self.settings.replication_factor)
@@ -98,33 +185,22 @@ class Host:
             plan=self.plan,
             application_id=self.application_id,
             servers=self.servers,
-            state=self.directory / "state",
+            state=place / "state",
             stages=cut,
             partitions={**topics, **{topic.name: topic.partitions for topic in wanted}},
+            global_partitions=tuple(
+                TopicPartition(topic, number) for topic, count in tables.items() for number in range(count)
+            ),
             emit_every_update=self.settings.emit_every_update,
             on_bad_record=self.settings.on_bad_record,
         )
 
-    def _run(self, spark: SparkSession, trigger: Mapping[str, Any] | None) -> None:
-        try:
-            self._query = self._started(spark, trigger)
-            self._state = RUNNING
-            if self._closing.is_set():
-                self._query.stop()
-            self._query.awaitTermination()
-            self._state = CLOSED
-        except Exception as error:
-            self.error = self.error or error
-            self._state = FAILED
-            log.error("application %s has failed: %s", self.application_id, self.error)
-        finally:
-            self._ended.set()
-
-    def _started(self, spark: SparkSession, trigger: Mapping[str, Any] | None) -> StreamingQuery:
+    def _started(self, spark: SparkSession, trigger: Mapping[str, Any] | None, place: Path) -> StreamingQuery:
         assert self.program is not None
-        options = write_options({SERVERS: self.servers, "kafka.compression.type": self.settings.compression})
+        assert self.commits is not None
+        sink = {SERVERS: self.servers, "kafka.compression.type": self.settings.compression}
         writer = TransactionalWriter(
-            options,
+            write_options(sink),
             transactional_id=self.application_id,
             group_id=self.application_id,
             timeout_ms=self.settings.transaction_timeout_ms,
@@ -140,19 +216,26 @@ class Host:
             {place: found.offset for place, found in committed.items()},
             self.settings.reset,
         )
-        checkpoint = self._fresh_checkpoint()
+        checkpoint = self._fresh_checkpoint(place)
 
         def write(rows: DataFrame, batch: Batch, ends: Mapping[TopicPartition, int]) -> None:
-            writer.write(rows, batch, ends)
+            if self.settings.exactly_once:
+                writer.write(rows, batch, ends)
+                return
+            rows.write.format("penstock").options(**sink).mode("append").save()
+            writer.commit(batch, ends)
 
         batches = Batches(self.program, self.commits, Checkpoint(spark, str(checkpoint)), begin, write)
 
         def on_batch(rows: DataFrame, batch_id: int) -> None:
-            try:
-                batches.run(rows, batch_id)
-            except Exception as error:
-                self.error = error
-                raise
+            with self._batch:
+                if self._closing.is_set():
+                    return  # nothing is committed, so nothing is lost: the query is about to be stopped
+                try:
+                    batches.run(rows, batch_id)
+                except Exception as error:
+                    self.error = error
+                    raise
 
         stream = self._source(spark, begin).writeStream.option("checkpointLocation", str(checkpoint))
         stream = stream.queryName(f"{self.application_id}-{self.program.run_id[:8]}")
@@ -161,12 +244,15 @@ class Host:
         return stream.foreachBatch(on_batch).start()
 
     def _source(self, spark: SparkSession, begin: Mapping[TopicPartition, int]) -> DataFrame:
+        interval_ms = self._shortest_wall_clock_interval()
+        source = spark.readStream.format("penstock")
+        if interval_ms is not None:
+            source = spark.readStream.format(TickingDataSource.name()).option(TICK_MS, str(interval_ms))
         source = (
-            spark.readStream.format("penstock")
-            .option(SERVERS, self.servers)
+            source.option(SERVERS, self.servers)
             .option("startingOffsets", json.dumps(to_json(begin)))
             .option("kafka.isolation.level", "read_committed")
-            .option("kafka.client.id", _CLIENT)
+            .option("kafka.client.id", CLIENT_ID)
             .option("includeHeaders", "true")
             .option("maxOffsetsPerTrigger", str(self.settings.max_offsets_per_trigger))
         )
@@ -177,9 +263,20 @@ class Host:
         named = [topic.replace(".", r"\.") for topic in topics]
         return source.option("subscribePattern", "|".join(f"(?:{one})" for one in [*named, *patterns])).load()
 
-    def _fresh_checkpoint(self) -> Path:
-        """Of this run alone: what is read next is said by the committed offsets."""
-        place = self.directory / "checkpoints"
-        shutil.rmtree(place, ignore_errors=True)
+    def _shortest_wall_clock_interval(self) -> int | None:
+        """Processors say what they schedule when they are made: one of each is made here to find out."""
         assert self.program is not None
-        return place / self.program.run_id
+        order = Order(0, "", {}, 0, {}, {})
+        found = []
+        for group in {run.group for run in self.program.runs}:
+            plan = self.program.part(group)
+            if any(isinstance(node.operation, UserProcessor) for node in plan.nodes):
+                task = new_task(self.program, order, group, 0)
+                found.append(task.punctuators.shortest(PunctuationType.WALL_CLOCK_TIME.value))
+                task.close()
+        return min((interval for interval in found if interval is not None), default=None)
+
+    def _fresh_checkpoint(self, place: Path) -> Path:
+        """Of this run alone: what is read next is said by the committed offsets."""
+        shutil.rmtree(place / "checkpoints", ignore_errors=True)
+        return place / "checkpoints" / uuid.uuid4().hex

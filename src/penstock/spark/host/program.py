@@ -9,12 +9,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Final
 
 from penstock.plan.groups import part, subtopologies
 from penstock.plan.plan import Plan
 from penstock.plan.raw_records import OnBadRecord
 from penstock.spark.host.stages import Run, Stage
 from penstock.wire.cluster import TopicPartition
+
+CLIENT_ID: Final = "penstock-streams"
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,8 @@ class Program:
     stages: tuple[Stage, ...]
     partitions: Mapping[str, int]
     """Of all topics that are read or repartitioned through, by their names in the cluster."""
+    global_partitions: tuple[TopicPartition, ...]
+    """All partitions of the topics of global tables."""
     emit_every_update: bool
     on_bad_record: OnBadRecord
 
@@ -90,6 +95,8 @@ class Order:
     """The wall clock: when Spark planned the batch, so that an attempt repeated sees the same."""
     read_before: Mapping[TopicPartition, int]
     """Where the input of the batch begins."""
+    global_ends: Mapping[TopicPartition, int]
+    """Up to where global tables are read."""
 
     def step(self, run: Run) -> int:
         return self.version * run.turns + run.turn

@@ -52,7 +52,7 @@ def restore(
 ) -> Snapshot:
     """The state of a task as the changelogs have it. `read_before` are the input offsets up to which it is
     done, for stores whose changelog is their input."""
-    options = _options(servers)
+    options = read_committed(servers)
     cluster = cluster_for(servers, options.client_id)
     changelogs = {
         spec.name: TopicPartition(plan.changelog_name(spec.name, application_id), shard)
@@ -120,7 +120,8 @@ def _with_marks(stores: dict[str, list[Entry]], told: Cell | None) -> Snapshot:
     )
 
 
-def _options(servers: str) -> ReadOptions:
+def read_committed(servers: str) -> ReadOptions:
+    """How a topic is read that is read whole."""
     return read_options(
         {
             "kafka.bootstrap.servers": servers,

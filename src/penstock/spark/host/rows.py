@@ -7,7 +7,7 @@ keep.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -126,13 +126,28 @@ def source_order(table: pa.Table) -> Longs:
     return np.lexsort((table["offset"].to_numpy(), table[SOURCE].to_numpy()))
 
 
-def milliseconds(table: pa.Table) -> Longs:
+def milliseconds(table: pa.Table | pa.RecordBatch) -> Longs:
     return table["timestamp"].cast(pa.int64()).to_numpy() // 1000
 
 
-def headers_of(table: pa.Table) -> list[Headers]:
+def records(table: pa.Table | pa.RecordBatch) -> Iterable[tuple[Any, ...]]:
+    """The fields of a raw record, row by row."""
+    columns = (
+        table["topic"].to_pylist(),
+        table["partition"].to_pylist(),
+        table["offset"].to_pylist(),
+        milliseconds(table).tolist(),
+        table["key"].to_pylist(),
+        table["value"].to_pylist(),
+        headers_of(table),
+    )
+    return zip(*columns, strict=True)
+
+
+def headers_of(table: pa.Table | pa.RecordBatch) -> list[Headers]:
     column = table["headers"]
-    if all(not len(chunk.flatten()) for chunk in column.chunks):
+    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+    if all(not len(chunk.flatten()) for chunk in chunks):
         return [()] * table.num_rows
     return [tuple((header["key"], header["value"]) for header in found or ()) for found in column.to_pylist()]
 

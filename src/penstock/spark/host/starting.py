@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from penstock.plan.plan import Plan
 from penstock.spark.clusters import cluster_for
-from penstock.spark.host.program import Program
+from penstock.spark.host.program import CLIENT_ID, Program
 from penstock.spark.host.restoring import marks_topic
 from penstock.spark.progress import ProgressLost
 from penstock.wire import offsets
@@ -20,16 +20,21 @@ class NoOffset(RuntimeError):
     """A partition without a committed offset, where the policy is to have one."""
 
 
-def starting_offsets(
-    plan: Plan, program: Program, committed: Mapping[TopicPartition, int], reset: str
-) -> dict[TopicPartition, int]:
-    cluster, deadline = cluster_for(program.servers, "penstock-streams"), Deadline(PATIENCE_SECONDS)
-    places = [
+def input_places(program: Program) -> list[TopicPartition]:
+    """All partitions that the application reads."""
+    return [
         TopicPartition(topic, number)
         for topic, count in program.partitions.items()
         if topic not in program.internal and program.run_of(topic) is not None
         for number in range(count)
     ]
+
+
+def starting_offsets(
+    plan: Plan, program: Program, committed: Mapping[TopicPartition, int], reset: str
+) -> dict[TopicPartition, int]:
+    cluster, deadline = cluster_for(program.servers, CLIENT_ID), Deadline(PATIENCE_SECONDS)
+    places = input_places(program)
     found = {place: committed[place] for place in places if place in committed}
     missing = [place for place in places if place not in committed]
     if not found:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from penstock.plan.task import Task
+from penstock.spark.host.global_tables import global_tables
 from penstock.spark.host.program import Order, Program
 from penstock.spark.host.restoring import restore
 from penstock.spark.host.stages import Run
@@ -50,9 +51,10 @@ def take(program: Program, order: Order, run: Run, shard: int) -> Loaded:
         changes = [] if kept.step == wanted else files.load(wanted, tokens, after=kept.step)
         if changes is not None:
             kept.task.load(changes)
+            global_tables(program, order.global_ends)
             kept.step, kept.token = wanted, tokens(wanted)
             return kept
-    task = new_task(program, run.group, shard, order.now_ms)
+    task = new_task(program, order, run.group, shard)
     saved = files.load(wanted, tokens) if wanted >= 0 else None
     if saved is None:
         name = f"{run.group}_{shard}"
@@ -71,14 +73,16 @@ def put_back(program: Program, run: Run, shard: int, loaded: Loaded, step: int, 
         oldest.task.close()
 
 
-def new_task(program: Program, group: int, shard: int, now_ms: int) -> Task:
+def new_task(program: Program, order: Order, group: int, shard: int) -> Task:
+    """A task without state of its own yet."""
     task = Task(
         program.part(group),
         application_id=program.application_id,
         emit_every_update=program.emit_every_update,
-        now_ms=now_ms,
+        now_ms=order.now_ms,
         on_bad_record=program.on_bad_record,
         partitions=program.partitions,
+        shared=global_tables(program, order.global_ends),
     )
     task.state.task_id = f"{group}_{shard}"
     return task

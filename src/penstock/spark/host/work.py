@@ -71,7 +71,7 @@ class _Shard:
                 task = tasks.get(run.group)
                 if task is None:
                     task = tasks[run.group] = task_cache.new_task(
-                        self._program, run.group, self._partition, self._order.now_ms
+                        self._program, self._order, run.group, self._partition
                     )
                 yield from self._sent(task.step(_records(part, np.arange(part.num_rows))))
         for task in tasks.values():
@@ -87,7 +87,7 @@ class _Shard:
             else:
                 yield from self._passed_on(part.take(rows.source_order(part)))
         if not run.keeps_state:
-            task = task_cache.new_task(self._program, run.group, shard, self._order.now_ms)
+            task = task_cache.new_task(self._program, self._order, run.group, shard)
             yield from self._sent(task.step(_merged(mine)))
             task.close()
             return
@@ -215,14 +215,4 @@ def _merged(table: pa.Table | None) -> Iterable[RawRecord]:
 
 
 def _records(table: pa.Table, order: Any) -> Iterable[RawRecord]:
-    table = table.take(order)
-    columns = (
-        table["topic"].to_pylist(),
-        table["partition"].to_pylist(),
-        table["offset"].to_pylist(),
-        rows.milliseconds(table).tolist(),
-        table["key"].to_pylist(),
-        table["value"].to_pylist(),
-        rows.headers_of(table),
-    )
-    return map(RawRecord._make, zip(*columns, strict=True))
+    return map(RawRecord._make, rows.records(table.take(order)))
