@@ -1,0 +1,68 @@
+"""A cluster whose brokers have a disk each, which can lose its power, fail or be full."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from penstock.testing.cluster import Cluster, Software, Volume
+from tests.faults.clusters import QUICK
+
+VOLUME_MB: Final = 192
+CHUNK: Final = bytes(1 << 20)
+
+
+class Powered:
+    """A cluster on volumes of its own."""
+
+    def __init__(self, cluster: Cluster, volumes: dict[int, Volume]) -> None:
+        self.cluster = cluster
+        self._volumes = volumes
+
+    def fail(self, number: int) -> None:
+        """Every write of this broker fails from now on; it is left to find out by itself."""
+        self._volumes[number].cut_power()
+
+    def fill(self, number: int) -> Path:
+        """No space is left; there is some again when the file is removed."""
+        ballast = self._volumes[number].mount_point / "ballast"
+        with ballast.open("wb", buffering=0) as file:
+            size = 0
+            try:
+                while True:
+                    size += os.write(file.fileno(), CHUNK)
+            except OSError:
+                return ballast
+
+    def cut(self, numbers: list[int]) -> None:
+        """Cut first and kill then: whatever a broker still says in between rests on writes that failed."""
+        for number in numbers:
+            self._volumes[number].cut_power()
+        for number in numbers:
+            self.cluster.brokers[number].kill()
+
+    def restore(self, numbers: list[int]) -> None:
+        for number in numbers:
+            self._volumes[number].unmount()
+            self._volumes[number].mount()
+            self.cluster.brokers[number].start()
+        self.cluster.wait_for_brokers(self.cluster.brokers)
+
+
+@contextmanager
+def powered(directory: Path, software: Software, settings: dict[str, str]) -> Iterator[Powered]:
+    if (reason := Volume.why_not()) is not None:
+        pytest.skip(reason)
+    cluster = Cluster(directory, software, settings={**QUICK, **settings})
+    with ExitStack() as stack:
+        volumes = {
+            number: stack.enter_context(Volume(node.data, VOLUME_MB))
+            for number, node in cluster.brokers.items()
+        }
+        stack.enter_context(cluster)
+        yield Powered(cluster, volumes)
