@@ -29,6 +29,7 @@ from benchmarks.sections import (
     rest,
     spark_reading,
     spark_writing,
+    streams,
     throughput,
     transactions,
 )
@@ -50,6 +51,7 @@ SECTIONS: Final[dict[str, Section]] = {
     "spark-reading": spark_reading.run,
     "spark-decoding": spark_reading.decoding,
     "spark-writing": spark_writing.run,
+    "streams": streams.run,
     "rest": rest.run,
     "registry": registry.run,
 }

@@ -28,6 +28,7 @@ from penstock.streams.grouped_table import KGroupedTable
 from penstock.streams.kstream import KStream
 from penstock.streams.ktable import GlobalKTable, KTable
 from penstock.streams.materialized import BufferConfig, Materialized, Suppressed
+from penstock.streams.registry_serdes import RegistryAvroSerde, RegistryJsonSerde, RegistryProtobufSerde
 from penstock.streams.running import run
 from penstock.streams.serdes import (
     AvroSerde,
@@ -76,6 +77,9 @@ __all__ = [
     "ProtobufSerde",
     "PunctuationType",
     "Record",
+    "RegistryAvroSerde",
+    "RegistryJsonSerde",
+    "RegistryProtobufSerde",
     "Serde",
     "SessionSpec",
     "SessionWindows",
