@@ -74,9 +74,10 @@ class _Fetch:
 
     def attempt(self, expired: bool) -> Reply | Wait:
         reading = _Reading(self._request, self._fetch, self._broker)
-        answers = [reading.topic(topic) for topic in self._fetching.topics]
+        answers = [reading.topic(topic) for topic in self._fetching.pending(reading.is_quiet)]
         if expired or reading.failed or not reading.watched or reading.size >= reading.min_bytes:
-            return _finish(self._request, self._fetching, answers, reading.size, self._broker)
+            size = reading.size if self._fetch.replica_id < 0 else 0  # followers have no quota of a client
+            return _finish(self._request, self._fetching, answers, size, self._broker)
         return Wait(reading.watched, self._deadline, self.attempt)
 
 
@@ -112,10 +113,30 @@ class _Reading:
         self._any_replica = request.version >= ANY_REPLICA_FROM
         self._rack = fetch.rack_id
         self._committed = fetch.isolation == READ_COMMITTED and fetch.replica_id < 0
+        self._names = broker.controller.image.names
+        self._now = broker.clock.monotonic()
         self.min_bytes = min(fetch.min_bytes, self._budget)
         self.size = 0
         self.failed = False
         self.watched: list[Watched] = []
+
+    def is_quiet(
+        self, topic: str | bytes, wanted: FetchPartition, high_watermark: int, log_start_offset: int
+    ) -> bool:
+        """Whether a follower has everything of a partition and was told so. Most of a large broker's
+        partitions are quiet at any time, and each follower asks for all of them twice a second."""
+        name = self._names.get(topic, "") if isinstance(topic, bytes) else topic
+        partition = self._broker.partitions.find(name, wanted.partition)
+        if partition is None or not partition.is_quiet_for(
+            self._replica,
+            self._replica_epoch,
+            (wanted.current_leader_epoch, wanted.fetch_offset, wanted.log_start_offset),
+            (high_watermark, log_start_offset),
+            self._now,
+        ):
+            return False
+        self.watched.append(partition.written)
+        return True
 
     def topic(self, topic: FetchTopic) -> TopicAnswer:
         name, error = topic.name, ErrorCode.NONE

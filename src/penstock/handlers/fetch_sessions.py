@@ -7,7 +7,7 @@ reads the partitions, and lets the `Fetching` decide what of it is told.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from random import Random
 from threading import Lock
 from typing import Final
@@ -33,13 +33,19 @@ MAX_CACHED_PARTITIONS: Final = 250_000  # of all sessions together, some 60 MB
 Key = tuple[str | bytes, int]  # a topic's name, or from v13 on its id, and a partition
 
 
+IsQuiet = Callable[[str | bytes, FetchPartition, int, int], bool]
+"""Whether there is nothing to say of a partition: its topic, what is asked of it, and the high watermark
+and log start offset that were told."""
+
+
 class _Cached:
     """One partition of a session: what is asked of it, and what was told last."""
 
-    __slots__ = ("high_watermark", "log_start_offset", "wanted")
+    __slots__ = ("high_watermark", "log_start_offset", "settled", "wanted")
 
     def __init__(self, wanted: FetchPartition) -> None:
         self.wanted = wanted
+        self.settled = False  # answered without an error since it was last asked for
         self.high_watermark = UNKNOWN_OFFSET
         self.log_start_offset = UNKNOWN_OFFSET
 
@@ -53,6 +59,7 @@ class _Cached:
         )
         # After an error the partition is told again, whatever its high watermark is then.
         failed = answer.error is not ErrorCode.NONE
+        self.settled = not failed
         self.high_watermark = UNKNOWN_OFFSET if failed else answer.high_watermark
         self.log_start_offset = answer.log_start_offset
         return is_new
@@ -93,16 +100,21 @@ class FetchSession:
                     self.partitions[name, wanted.partition] = _Cached(wanted)
                 else:
                     cached.wanted = wanted
+                    cached.settled = False
         for forgotten in fetch.forgotten:
             name = forgotten.topic_id if self.by_id else forgotten.name
             for index in forgotten.partitions:
                 self.partitions.pop((name, index), None)
 
-    def topics(self) -> list[FetchTopic]:
-        """All partitions, neighbours of one topic together."""
+    def topics(self, is_quiet: IsQuiet = lambda *_: False) -> list[FetchTopic]:
+        """All partitions but those that are quiet, neighbours of one topic together."""
         topics: list[FetchTopic] = []
         last: str | bytes | None = None
         for (name, _), cached in self.partitions.items():
+            if cached.settled and is_quiet(
+                name, cached.wanted, cached.high_watermark, cached.log_start_offset
+            ):
+                continue
             if name != last:
                 topics.append(
                     FetchTopic("", name, []) if isinstance(name, bytes) else FetchTopic(name, ZERO_UUID, [])
@@ -138,6 +150,10 @@ class Fetching:
     def __init__(self, topics: list[FetchTopic]) -> None:
         self.topics = topics
 
+    def pending(self, is_quiet: IsQuiet) -> list[FetchTopic]:
+        """What has to be read: in a follower's session, what is not quiet."""
+        return self.topics
+
     def finish(self, answers: list[TopicAnswer], now_ms: int) -> tuple[int, list[TopicAnswer]]:
         """The session's id, and what is told. Raises KafkaError when the session was used meanwhile."""
         return NO_SESSION, answers
@@ -169,9 +185,12 @@ class _Incremental(Fetching):
     """A request that names what has changed since the last one."""
 
     def __init__(self, session: FetchSession) -> None:
-        super().__init__(session.topics())
+        super().__init__([] if session.privileged else session.topics())
         self._session = session
         self._epoch = session.epoch
+
+    def pending(self, is_quiet: IsQuiet) -> list[FetchTopic]:
+        return self._session.topics(is_quiet) if self._session.privileged else self.topics
 
     def finish(self, answers: list[TopicAnswer], now_ms: int) -> tuple[int, list[TopicAnswer]]:
         with self._session.lock:

@@ -14,7 +14,7 @@ from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.replication.following import EpochEnd, Position
 from penstock.replication.partition import Partition
 from penstock.storage.errors import NoSpace, StorageError
-from penstock.wire.replica_fetch import Answer, Place, Wanted
+from penstock.wire.replica_fetch import Answer, Place
 
 FIRST_PAUSE_SECONDS: Final = 0.02
 
@@ -40,6 +40,8 @@ class Fetcher:
         self._longest_pause = longest_pause_seconds
         self._lock = Lock()
         self._followed: dict[Place, _Followed] = {}
+        self.has_new = False
+        """Whether a partition was added since it was last asked for anything."""
 
     def __len__(self) -> int:
         return len(self._followed)
@@ -47,19 +49,24 @@ class Fetcher:
     def add(self, partition: Partition) -> None:
         with self._lock:
             self._followed[partition.topic_id, partition.index] = _Followed(partition)
+            self.has_new = True
 
     def remove(self, partition: Partition) -> None:
         with self._lock:
             self._followed.pop((partition.topic_id, partition.index), None)
 
-    def ask(self) -> dict[Place, Wanted]:
+    def ask(self) -> dict[Place, Position]:
         """All partitions whose time has come, with the ends of their logs."""
         now = self._clock.monotonic()
-        wanted: dict[Place, Wanted] = {}
+        self.has_new = False
+        wanted: dict[Place, Position] = {}
         for place, followed in self._all().items():
-            followed.asked = followed.partition.position() if followed.due <= now else None
+            if followed.due > now:
+                followed.asked = None
+            elif followed.asked is None or not followed.partition.is_at(followed.asked):
+                followed.asked = followed.partition.position()
             if followed.asked is not None:
-                wanted[place] = Wanted(*followed.asked)
+                wanted[place] = followed.asked
         return wanted
 
     def pause_seconds(self) -> float | None:

@@ -6,16 +6,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from penstock.storage.epochs import NO_EPOCH, NO_OFFSET, LeaderEpochs
+from penstock.wire.replica_fetch import Wanted
 
-
-class Position(NamedTuple):
-    """Where a follower's log ends, as it asks its leader for what comes next."""
-
-    leader_epoch: int
-    offset: int
-    last_epoch: int
-    """Of the last batch: the leader compares it with its own at this offset (KIP-595)."""
-    log_start_offset: int
+Position = Wanted
+"""Where a follower's log ends, as it asks its leader for what comes next."""
 
 
 class EpochEnd(NamedTuple):

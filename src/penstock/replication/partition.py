@@ -228,6 +228,32 @@ class Partition(Replica):
             self._around.isr_wanted(self)
         return fetched
 
+    def is_quiet_for(
+        self,
+        node: int,
+        broker_epoch: int,
+        position: tuple[int, int, int],
+        told: tuple[int, int],
+        now: float,
+    ) -> bool:
+        """Whether a follower in sync, whose position (leader epoch, offset, log start) was looked at
+        before, has everything and was told so (high watermark, log start). Then it has caught up now, and
+        no more is to be done. Without the lock: what changes meanwhile wakes whoever waits for it."""
+        leading, log = self._leading, self.log
+        follower = None if leading is None or self.deleted else leading.followers.get(node)
+        if leading is None or follower is None or node not in leading.isr:
+            return False
+        end_offset = follower.end_offset
+        if (
+            position != (self.leader_epoch, end_offset, follower.log_start_offset)
+            or follower.broker_epoch != broker_epoch
+            or told != (log.high_watermark, log.log_start_offset)
+            or log.log_end_offset != end_offset
+        ):
+            return False
+        follower.caught_up_at = follower.fetched_at = now
+        return True
+
     def _check_follower(self, leading: Leadership, node: int, broker_epoch: int) -> None:
         follower = leading.followers.get(node)
         if follower is None:
@@ -282,6 +308,10 @@ class Partition(Replica):
                 return None
             log = self.log
             return Position(self.leader_epoch, log.log_end_offset, log.epochs.latest, log.log_start_offset)
+
+    def is_at(self, position: Position) -> bool:
+        """Whether `position` would give the same; without the lock, for the one thread that appends."""
+        return self._still_at(position) and position.log_start_offset == self.log.log_start_offset
 
     def take(
         self, position: Position, batches: memoryview, high_watermark: int, log_start_offset: int

@@ -8,7 +8,7 @@ is put together, its threads start later.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from threading import Event, Lock, Thread
 from typing import Final
 
@@ -123,7 +123,6 @@ class FetcherThread:
         )
         self._session = ReplicaSession()
         self._connection: Connection | None = None
-        self._asked: set[Place] = set()
         self._changed = Event()
         self._stopped = False
         self._failures = 0
@@ -145,7 +144,7 @@ class FetcherThread:
         """When there is a partition that the request under way does not name: the leader may hold that
         request for half a second, in which nothing of the new one would be committed."""
         self._changed.set()
-        if any(place not in self._asked for place in self.fetcher.ask()):
+        if self.fetcher.has_new:
             self._interrupt()
 
     def _interrupt(self) -> None:
@@ -158,7 +157,6 @@ class FetcherThread:
             self._changed.clear()
             wanted = self.fetcher.ask()
             if not wanted:
-                self._asked = set()
                 pause = self.fetcher.pause_seconds()
                 self._changed.wait(IDLE_SECONDS if pause is None else pause)
                 continue
@@ -184,11 +182,10 @@ class FetcherThread:
         self._failures += 1
         self._changed.wait(pause)
 
-    def _fetch(self, wanted: dict[Place, Wanted]) -> None:
+    def _fetch(self, wanted: Mapping[Place, Wanted]) -> None:
         settings = self._replicas.settings
         deadline = Deadline((settings.replica_socket_timeout_ms + self._limits.max_wait_ms) / 1000)
         connection = self._connect(deadline)
-        self._asked = set(wanted)
         request = self._session.encode(wanted, self._limits, self._replicas.identity)
         connection.send(Api.FETCH, VERSION, [request], deadline)
         response = read_response(connection.receive(deadline))

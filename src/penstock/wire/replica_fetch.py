@@ -37,6 +37,7 @@ class Wanted(NamedTuple):
     leader_epoch: int
     offset: int
     last_epoch: int
+    """Of the last batch: the leader compares it with its own at this offset (KIP-595)."""
     log_start_offset: int
 
 
