@@ -15,6 +15,14 @@ GROUP = "copy"
 PARTITIONS = 2
 CALL_SECONDS = 60.0
 RETRY_SECONDS = 0.2
+TRANSIENT = (
+    KafkaError._TRANSPORT,
+    KafkaError._TIMED_OUT,
+    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+    KafkaError.COORDINATOR_NOT_AVAILABLE,
+    KafkaError.NOT_COORDINATOR,
+)
+"""librdkafka asks again by itself in most calls; `committed` leaves it to us."""
 
 
 def transform(value: bytes) -> bytes:
@@ -91,7 +99,7 @@ def retried(call):  # type: ignore[no-untyped-def]
             return call()
         except KafkaException as error:
             reason: KafkaError = error.args[0]
-            transient = reason.retriable() or reason.code() in (KafkaError._TRANSPORT, KafkaError._TIMED_OUT)
+            transient = reason.retriable() or reason.code() in TRANSIENT
             if reason.txn_requires_abort() or reason.fatal() or not transient or time.monotonic() > deadline:
                 raise
             time.sleep(RETRY_SECONDS)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from penstock.storage.directory import UNKNOWN_BROKER_EPOCH
 from penstock.storage.errors import ForeignDirectory, LogDirFailure
 from penstock.storage.log import Log
 from penstock.storage.logs import Logs
@@ -352,6 +353,17 @@ class TestFailingDirectories:
         logs.tick()
         third = logs.create("orders", 2, ID, SMALL)
         assert third.directory is second.directory
+
+    def test_a_broker_that_comes_back_without_a_failed_disk_is_not_taken_for_whole(
+        self, disk: SimDisk
+    ) -> None:
+        logs = start(disk)
+        logs.close(broker_epoch=7)
+        logs = start(disk)
+        assert logs.left_broker_epoch == 7
+        logs.directories[0].fail(OSError(errno.EIO, "bad block"))
+        logs.close(broker_epoch=8)
+        assert start(disk, dirs=DIRS[1:]).left_broker_epoch == UNKNOWN_BROKER_EPOCH
 
     def test_housekeeping_goes_on_when_a_disk_fails_in_the_middle_of_it(
         self, disk: SimDisk, clock: StillClock

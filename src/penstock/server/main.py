@@ -39,6 +39,8 @@ class RunningBroker:
         """`on_failure` is called when it can do nothing more; `failure` says why."""
         self._stopped = threading.Event()
         self._settings = settings
+        self._on_failure = on_failure
+        self._lost_disk: StorageError | None = None
         clock = SystemClock()
         clients = settings.client_listeners if "broker" in settings.process_roles else ()
         sockets = bind_all((*clients, *settings.controller_listeners), settings)
@@ -83,7 +85,7 @@ class RunningBroker:
 
     @property
     def failure(self) -> StorageError | None:
-        return None if self._member is None else self._member.failure
+        return self._lost_disk or (None if self._member is None else self._member.failure)
 
     def close(self) -> None:
         """The clean shutdown: leadership given away, no more requests, then everything to disk."""
@@ -105,16 +107,26 @@ class RunningBroker:
     def _keep_house(self) -> None:
         while not self._stopped.wait(TICK_SECONDS):
             try:
+                self._watch_disks()
                 self._node.tick()
                 self._cleaners.adjust()
                 self._server.tick()
             except Exception:
                 _log.exception("housekeeping failed; it is tried again")
 
+    def _watch_disks(self) -> None:
+        """One broker of several stops when a log directory has failed: the others have what was in it, and
+        lead when this one is gone. One that is alone serves on with what it has left."""
+        failures = self._node.log_failures
+        if self._member is not None and failures and self.failure is None:
+            self._lost_disk = failures[0]
+            _log.critical("a log directory has failed, so this node leaves its cluster: %s", failures[0])
+            self._on_failure()
+
 
 def run(settings: BrokerSettings, ready: Callable[[str], None]) -> None:
     """Serve until SIGTERM or SIGINT. `ready` is told HOST:PORT once clients may connect. KafkaError when the
-    cluster does not take this broker, StorageError when its metadata cannot be kept."""
+    cluster does not take this broker, StorageError when its disk fails."""
     _allow_many_files()
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):

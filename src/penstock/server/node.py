@@ -7,7 +7,7 @@ threads here.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from uuid import UUID
 
@@ -49,6 +49,7 @@ from penstock.settings import BrokerSettings, TopicSettings
 from penstock.settings.errors import invalid
 from penstock.storage.cleaner import LogCleaner
 from penstock.storage.disk import Disk
+from penstock.storage.errors import StorageError
 from penstock.storage.log import Log
 from penstock.storage.logs import Logs
 from penstock.storage.meta import read_meta
@@ -173,6 +174,11 @@ class Node:
         self._logs.tick()
         if self._follower.waits_for_space:
             self.broker.controller.refresh(self._follower, self._coordinators)
+
+    @property
+    def log_failures(self) -> Sequence[StorageError]:
+        """Why log directories are offline."""
+        return self._logs.failures()
 
     def close(self) -> None:
         """Everything durable, and marked so that the next start need not check it."""

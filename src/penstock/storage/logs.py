@@ -437,13 +437,16 @@ class Logs:
 
     def close(self, broker_epoch: int = UNKNOWN_BROKER_EPOCH) -> None:
         """The clean shutdown: every log closed and durable, and each sound directory marked so. Logs that
-        were never opened are as the last owner left them."""
+        were never opened are as the last owner left them. No epoch is left behind when a directory failed:
+        a broker that comes back without it has lost replicas, whatever the others say (KIP-966)."""
         self._remove_doomed()
         for log in self.all().values():
             if log.directory.failure is None:
                 with log.lock:
                     self._attempt(log, Log.close)
         self._checkpoint_all()
+        if self.failures():
+            broker_epoch = UNKNOWN_BROKER_EPOCH
         for directory in self._directories:
             try:
                 if directory.failure is None and self._complete:
