@@ -8,11 +8,13 @@ fetch_for_replica`). Consumers of v11 and later may read from followers, and are
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from typing import Final
 
 from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.broker import Broker
 from penstock.handlers.fetch_sessions import NO_SESSION, Fetching
+from penstock.handlers.leader_hints import current_leader, leaders_reached
 from penstock.handlers.nearest_replica import nearest_replica
 from penstock.handlers.reply import Part, Reply, Wait, Watched
 from penstock.handlers.request import Request
@@ -29,6 +31,7 @@ from penstock.protocol.fetch import (
     encode_response,
     read_request,
 )
+from penstock.protocol.metadata import Node
 from penstock.protocol.primitives import ZERO_UUID
 from penstock.replication.following import Position
 from penstock.replication.partition import Partition
@@ -92,7 +95,9 @@ def _finish(
         session_id, told = fetching.finish(answers, broker.clock.now_ms())
     except KafkaError as error:
         return _encode(request.version, [], error=error.code, throttle_ms=throttle_ms)
-    return _encode(request.version, told, session_id=session_id)
+    leaders = [answer.current_leader for topic in told for answer in topic.partitions]
+    nodes = leaders_reached(broker, request.listener, leaders) if any(leaders) else ()
+    return _encode(request.version, told, session_id=session_id, nodes=nodes)
 
 
 class _Reading:
@@ -169,7 +174,10 @@ class _Reading:
             fetched = self._fetch(partition, wanted, limit)
         except KafkaError as error:
             self.failed = True
-            return PartitionAnswer(wanted.partition, self._told(error.code))
+            leader = None
+            if error.code in (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH):
+                leader = current_leader(self._broker, topic, wanted.partition)
+            return PartitionAnswer(wanted.partition, self._told(error.code), current_leader=leader)
         except (OSError, StorageError) as error:
             _log.error("reading %s-%d failed: %s", topic, wanted.partition, error)
             self.failed = True
@@ -245,8 +253,9 @@ def _encode(
     error: ErrorCode = ErrorCode.NONE,
     session_id: int = NO_SESSION,
     throttle_ms: int = 0,
+    nodes: Sequence[Node] = (),
 ) -> Reply:
     parts: list[Part] = encode_response(  # type: ignore[assignment]
-        version, answers, error=error, session_id=session_id, throttle_ms=throttle_ms
+        version, answers, error=error, session_id=session_id, throttle_ms=throttle_ms, nodes=nodes
     )
     return Reply(parts, throttle_ms)

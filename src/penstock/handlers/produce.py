@@ -14,6 +14,7 @@ from typing import Final
 from penstock.controller.topics import INTERNAL_TOPICS
 from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.broker import Broker
+from penstock.handlers.leader_hints import current_leader, leaders_reached
 from penstock.handlers.produce_acks import Unacknowledged
 from penstock.handlers.produce_admission import NOTHING_ASKED, Admission, Batch, admit, is_transactional
 from penstock.handlers.promised import COMMIT_SECONDS
@@ -112,7 +113,9 @@ def _answer(request: Request, broker: Broker, produce: ProduceRequest, results: 
     if produce.acks == 0:
         _hang_up_on_failure(results)
         return NoReply(throttle_ms)
-    return Reply([encode_response(request.version, results, throttle_ms)], throttle_ms)
+    leaders = [result.current_leader for topic in results for result in topic.partitions]
+    nodes = leaders_reached(broker, request.listener, leaders) if any(leaders) else ()
+    return Reply([encode_response(request.version, results, throttle_ms, nodes)], throttle_ms)
 
 
 def _answer_all(
@@ -176,15 +179,18 @@ def _append(
         if not data.records:
             raise KafkaError(ErrorCode.INVALID_RECORD, "The request holds no record batch for the partition.")
         guard = admission.guard((topic, data.partition))
+        epoch = partition.leader_epoch  # of the append, or an earlier one: then nothing is acknowledged
         appended = partition.append(data.records, guard=guard, to_all=waiting.to_all)
         if waiting.to_all and partition.high_watermark <= appended.last_offset:
-            waiting.add(partition, appended.last_offset + 1)
+            waiting.add(partition, appended.last_offset + 1, epoch)
     except InvalidRecords as error:
         return PartitionResult(
             data.partition, error.code, message=error.message, record_errors=error.record_errors
         )
     except KafkaError as error:
-        return PartitionResult(data.partition, error.code, message=error.message)
+        elsewhere = error.code is ErrorCode.NOT_LEADER_OR_FOLLOWER
+        leader = current_leader(broker, topic, data.partition) if elsewhere else None
+        return PartitionResult(data.partition, error.code, message=error.message, current_leader=leader)
     except CorruptBatch as error:
         return PartitionResult(data.partition, ErrorCode.CORRUPT_MESSAGE, message=str(error))
     except (OSError, StorageError) as error:

@@ -26,9 +26,9 @@ MESSAGES: Final = {
 class _Written:
     """One batch in one partition."""
 
-    def __init__(self, partition: Partition, end_offset: int) -> None:
+    def __init__(self, partition: Partition, end_offset: int, leader_epoch: int) -> None:
         self.partition = partition
-        self._made = (end_offset, partition.leader_epoch)
+        self._made = (end_offset, leader_epoch)
         self.code: ErrorCode | None = None
 
     def settle(self, *, expired: bool) -> bool:
@@ -54,8 +54,9 @@ class Unacknowledged:
     def __bool__(self) -> bool:
         return bool(self._written)
 
-    def add(self, partition: Partition, end_offset: int) -> None:
-        written = _Written(partition, end_offset)
+    def add(self, partition: Partition, end_offset: int, leader_epoch: int) -> None:
+        """`leader_epoch` was the partition's before the write."""
+        written = _Written(partition, end_offset, leader_epoch)
         for topic in (partition.topic, partition.topic_id):  # results name it one way or the other
             self._written[topic, partition.index] = written
 

@@ -12,9 +12,14 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple, Protocol, TypeVar
 
 from penstock.protocol.errors import ErrorCode
-from penstock.protocol.primitives import ZERO_UUID, Reader, Writer
+from penstock.protocol.leader_hints import CurrentLeader, leader_field, nodes_field
+from penstock.protocol.metadata import Node
+from penstock.protocol.primitives import NO_TAGS, ZERO_UUID, Reader, Writer
 
 TOPIC_IDS_FROM: Final = 13
+NODES_FROM: Final = 16
+_DIVERGING_TAG: Final = 0
+_LEADER_TAG: Final = 1
 READ_UNCOMMITTED: Final = 0
 READ_COMMITTED: Final = 1
 CONSUMER: Final = -1  # the replica id of whoever is not a broker
@@ -97,6 +102,7 @@ class PartitionAnswer(NamedTuple):
     aborted: tuple[AbortedTransaction, ...] | None = None
     preferred_replica: int = NO_REPLICA
     """From whom the consumer should rather read (KIP-392)."""
+    current_leader: CurrentLeader | None = None
     diverging: tuple[int, int] | None = None
     """The largest epoch up to the reader's last one, and where it ended: the logs have parted there
     (KIP-595)."""
@@ -166,6 +172,7 @@ def encode_response(
     error: ErrorCode = ErrorCode.NONE,
     session_id: int = 0,
     throttle_ms: int = 0,
+    nodes: Sequence[Node] = (),
 ) -> list[bytes | Sized]:
     """The response in parts: what is written here, and between it the record slices as they were given."""
     parts: list[bytes | Sized] = []
@@ -187,15 +194,20 @@ def encode_response(
                 parts.append(bytes(writer.data))
                 parts.append(answer.records)
                 writer.data.clear()
-            writer.tags(None if answer.diverging is None else _tagged(answer.diverging))
+            writer.tags(None if answer.diverging is answer.current_leader is None else _tagged(answer))
         writer.tags()
-    writer.tags()
+    writer.tags(nodes_field(nodes) if version >= NODES_FROM else None)
     parts.append(bytes(writer.data))
     return parts
 
 
-def _tagged(diverging: tuple[int, int]) -> dict[int, bytes]:
-    return {0: _EPOCH_END.pack(*diverging) + b"\x00"}  # the structure ends with tags of its own: none
+def _tagged(answer: PartitionAnswer) -> dict[int, bytes]:
+    fields = {}
+    if answer.diverging is not None:
+        fields[_DIVERGING_TAG] = _EPOCH_END.pack(*answer.diverging) + NO_TAGS
+    if answer.current_leader is not None:
+        fields[_LEADER_TAG] = leader_field(answer.current_leader)
+    return fields
 
 
 def _write_partition(writer: Writer, version: int, answer: PartitionAnswer) -> None:

@@ -8,9 +8,13 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from penstock.protocol.errors import ErrorCode
+from penstock.protocol.leader_hints import CurrentLeader, leader_field, nodes_field
+from penstock.protocol.metadata import Node
 from penstock.protocol.primitives import NO_TAGS, ZERO_UUID, Reader, Writer
 
 TOPIC_IDS_FROM: Final = 13
+LEADERS_FROM: Final = 10
+_LEADER_TAG: Final = 0
 UNKNOWN_OFFSET: Final = -1
 _ACKS_AND_TIMEOUT: Final = struct.Struct(">hi")
 _RESULT: Final = struct.Struct(">ihqq")  # partition, error, base offset, log append time
@@ -58,6 +62,8 @@ class PartitionResult(NamedTuple):
     message: str | None = None
     record_errors: Sequence[tuple[int, str]] = ()
     """Which records of the batch are at fault, and why. A batch is taken or refused whole."""
+    current_leader: CurrentLeader | None = None
+    """Who leads instead; it comes with a message."""
 
 
 class TopicResult(NamedTuple):
@@ -81,7 +87,9 @@ def read_request(reader: Reader, version: int) -> ProduceRequest:
     return ProduceRequest(transactional_id, acks, timeout_ms, topics)
 
 
-def encode_response(version: int, topics: Sequence[TopicResult], throttle_ms: int = 0) -> bytes:
+def encode_response(
+    version: int, topics: Sequence[TopicResult], throttle_ms: int = 0, nodes: Sequence[Node] = ()
+) -> bytes:
     if version >= _FLEXIBLE_FROM and len(topics) == 1 and len(topics[0].partitions) == 1:
         (topic,) = topics
         (result,) = topic.partitions
@@ -99,7 +107,7 @@ def encode_response(version: int, topics: Sequence[TopicResult], throttle_ms: in
             _write_partition(writer, version, result)
         writer.tags()
     writer.int32(throttle_ms)
-    writer.tags()
+    writer.tags(nodes_field(nodes) if version >= LEADERS_FROM else None)
     return bytes(writer.data)
 
 
@@ -128,4 +136,5 @@ def _write_partition(writer: Writer, version: int, result: PartitionResult) -> N
             writer.nullable_string(told)
             writer.tags()
         writer.nullable_string(result.message)
-    writer.tags()
+    leader = result.current_leader if version >= LEADERS_FROM else None
+    writer.tags(None if leader is None else {_LEADER_TAG: leader_field(leader)})

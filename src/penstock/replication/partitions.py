@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from threading import Lock
 
 from penstock.protocol.errors import ErrorCode, KafkaError
@@ -13,7 +13,9 @@ from penstock.replication.partition import Partition
 class Partitions:
     """A map that is read by every request and changed by the metadata follower alone."""
 
-    def __init__(self) -> None:
+    def __init__(self, exists: Callable[[str, int], bool] = lambda topic, index: False) -> None:
+        """`exists` says whether the metadata has a partition, wherever its replicas are."""
+        self._exists = exists
         self._partitions: dict[tuple[str, int], Partition] = {}
         self._unopened: set[tuple[str, int]] = set()
         self._lock = Lock()
@@ -57,8 +59,10 @@ class Partitions:
                 raise KafkaError(
                     ErrorCode.KAFKA_STORAGE_ERROR, f"The log directory of {topic}-{index} is offline."
                 )
+            elsewhere = self._exists(topic, index)
             raise KafkaError(
-                ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"This server does not host {topic}-{index}."
+                ErrorCode.NOT_LEADER_OR_FOLLOWER if elsewhere else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+                f"This server does not host {topic}-{index}.",
             )
         return partition
 

@@ -76,7 +76,7 @@ class Node:
         self._random = random
         self._logs = _logs(settings, disk, clock, random)
         self._logs.open_directories()
-        self._partitions = Partitions()
+        self._partitions = Partitions(lambda *place: _exists(self.broker.controller, *place))
         self._endpoints = endpoints
         controller = Controller(self._quorum(settings, disk, clock, random))
         membership = Membership(controller, self._logs.cluster_id, clock, settings)
@@ -293,7 +293,7 @@ def _may_join(controller: Controller, node: int, epoch: int) -> bool:
 
 
 def _exists(controller: Controller, topic: str, index: int) -> bool:
-    return index < (_partition_count(controller, topic) or 0)
+    return 0 <= index < (_partition_count(controller, topic) or 0)
 
 
 def _quotas(settings: BrokerSettings, clock: Clock) -> ClientQuotas:
