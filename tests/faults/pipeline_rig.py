@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
 from typing import Final
@@ -65,9 +65,17 @@ class Rig:
                     found.append(pid)
         return sorted(found)
 
-    def kill_one(self, words: str, chooser: Random) -> bool:
+    def daemons(self) -> list[int]:
+        """The Python of an executor (in `local` mode, of the driver): the parent of those that run tasks."""
+        return sorted(set(self.find("pyspark.daemon")) - set(self.tasks()))
+
+    def tasks(self) -> list[int]:
+        """The Python processes of single tasks; they may be waiting for the next one."""
+        found = self.find("pyspark.daemon")
+        return [pid for pid in found if _parent(pid) in found]
+
+    def kill_one(self, found: Sequence[int], chooser: Random) -> bool:
         """kill -9 one of them; False when there is none at the moment."""
-        found = self.find(words)
         if not found:
             return False
         with contextlib.suppress(ProcessLookupError):
@@ -80,6 +88,13 @@ class Rig:
                 os.kill(pid, signal.SIGKILL)
         for process in self._started:
             process.wait(20)
+
+
+def _parent(pid: int) -> int | None:
+    with contextlib.suppress(OSError):
+        told = Path(f"/proc/{pid}/stat").read_text()
+        return int(told.rpartition(")")[2].split()[1])  # a name may have spaces and brackets in it
+    return None
 
 
 class Driver:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
@@ -14,13 +14,19 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from penstock.testing.process import BrokerProcess
+from tests.faults.pipeline_kills import Deck, ways
 from tests.faults.pipeline_rig import Driver, Rig, standalone
 
 INPUT, OUTPUT = "input", "output"
 INPUT_PARTITIONS, OUTPUT_PARTITIONS = 3, 4
 LONG_SECONDS = 900.0
 CATCH_UP_SECONDS = 240.0
-LOCAL = "local[2,4]"  # two cores, and a task is tried four times
+STANDALONE = "standalone"
+# Master, and what is killed in CI: two cores, and a task is tried four times; a cluster with two workers.
+SHORT_FORMS = {
+    "local[2,4]": ("task", "broker", "python", "driver", "task"),
+    STANDALONE: ("executor", "task"),
+}
 
 
 class Input(threading.Thread):
@@ -116,80 +122,38 @@ def make_topics(servers: str) -> None:
         future.result(30)
 
 
-def kill_until(
-    driver: Driver,
-    output: Output,
-    kills: Iterator[Callable[[], bool]],
-    chooser: Random,
-    enough: Callable[[int], bool],
-) -> int:
-    """Kill, wait until more output is committed, kill again; how often something was killed."""
-    done = 0
-    while not enough(done):
-        before, end = output.count, time.monotonic() + CATCH_UP_SECONDS
-        while output.count <= before:
-            assert time.monotonic() < end, (
-                f"nothing was committed for {CATCH_UP_SECONDS} s after {done} kills"
-            )
-            driver.keep()
-            output.read(0.3)
-        time.sleep(chooser.uniform(0, 1.0))  # any point of a batch
-        done += next(kills)()
-    return done
+def await_output(driver: Driver, output: Output, count: int) -> None:
+    """Until so many records are committed; a driver that has ended is started again."""
+    end = time.monotonic() + CATCH_UP_SECONDS
+    while output.count < count:
+        assert time.monotonic() < end, f"{output.count} of {count} records after {CATCH_UP_SECONDS} s"
+        driver.keep()
+        output.read(0.3)
 
 
 @pytest.mark.claim("A15")
 @pytest.mark.timeout(2400)
-@pytest.mark.parametrize("master", [LOCAL, pytest.param("standalone", marks=pytest.mark.long)])
+@pytest.mark.parametrize("master", SHORT_FORMS)
 def test_a_pipeline_killed_anywhere_writes_each_record_once_and_in_order(
     broker: BrokerProcess, rig: Rig, tmp_path: Path, seed: int, long_form: bool, master: str
 ) -> None:
-    servers, chooser = broker.bootstrap_servers, Random(seed)
+    servers, chooser, cluster = broker.bootstrap_servers, Random(seed), master == STANDALONE
     make_topics(servers)
-    source = Input(servers)
-    output = Output(servers)
+    source, output = Input(servers), Output(servers)
     with contextlib.ExitStack() as running:
-        address = running.enter_context(standalone(rig, tmp_path)) if master == "standalone" else master
+        address = running.enter_context(standalone(rig, tmp_path)) if cluster else master
         driver = Driver(rig, [servers, INPUT, OUTPUT, str(tmp_path / "checkpoint"), address])
-
-        def kill_broker() -> bool:
-            broker.kill()
-            broker.start()
-            return True
-
-        def kill_driver() -> bool:
-            driver.kill()
-            return True
-
-        def kill_worker() -> bool:
-            return rig.kill_one("pyspark.daemon", chooser)
-
-        def kill_executor() -> bool:
-            return rig.kill_one("CoarseGrainedExecutorBackend", chooser)
-
-        fewest = [kill_worker, kill_broker, kill_worker, kill_driver, kill_worker]
-        every = [kill_worker, kill_broker, kill_driver, *([kill_executor] if master == "standalone" else [])]
-        end = time.monotonic() + LONG_SECONDS / 2  # each of the two masters has half of the time
-
-        def choices() -> Iterator[Callable[[], bool]]:
-            yield from fewest
-            while True:
-                yield chooser.choice(every)
-
+        deck = Deck(ways(rig, driver, broker, chooser, cluster=cluster), chooser, SHORT_FORMS[master])
+        began = time.monotonic()
         source.start()
-        kills = kill_until(
-            driver,
-            output,
-            choices(),
-            chooser,
-            lambda done: time.monotonic() > end if long_form else done >= len(fewest),
-        )
+        # Each master has half of the time. Kill, wait until more is committed, kill again.
+        while time.monotonic() - began < LONG_SECONDS / 2 if long_form else deck.to_come:
+            await_output(driver, output, output.count + 1)
+            time.sleep(chooser.uniform(0, 1.0))  # any point of a batch
+            deck.kill()
         written = source.finish()
-        last = time.monotonic() + CATCH_UP_SECONDS
-        while output.count < written:
-            assert time.monotonic() < last, f"{output.count} of {written} records after {kills} kills"
-            driver.keep()
-            output.read(0.5)
+        await_output(driver, output, written)
         output.read(2)  # what is too many would come now
     output.judge(written)
-    print(f"{master}: {kills} kills, {driver.starts} starts of the driver, {written} records, seed {seed}")
+    print(f"{master}: {dict(deck.kills)}, {driver.starts} starts, {written} records, seed {seed}")
+    assert set(deck.kills) == (deck.ways if long_form else set(SHORT_FORMS[master]))
