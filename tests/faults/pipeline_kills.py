@@ -44,29 +44,24 @@ def ways(
 
 
 class Deck:
-    """Draws ways at random, each as often as the others; `first` are drawn before."""
+    """Draws ways at random, each as often as the others; or those in `first`, and then no more are needed."""
 
     def __init__(self, ways: Mapping[str, Way], chooser: Random, first: Sequence[str] = ()) -> None:
         self._ways = ways
         self._chooser = chooser
-        self._cards = list(reversed(first))
+        self._cards = list(reversed(first)) or self._shuffled()
         self.kills: Counter[str] = Counter()
 
     @property
-    def ways(self) -> set[str]:
-        return set(self._ways)
-
-    @property
     def to_come(self) -> int:
-        """How many are left of those that were to come first, or of this round."""
+        """How many are left of this round."""
         return len(self._cards)
 
-    def kill(self) -> bool:
+    def kill(self) -> None:
         """Draw one and do it; one that had nothing to kill is drawn again next time."""
-        if not self._cards:
-            self._cards = self._chooser.sample(sorted(self._ways), len(self._ways))
-        name = self._cards[-1]
-        if not self._ways[name]():
-            return False
-        self.kills[self._cards.pop()] += 1
-        return True
+        self._cards = self._cards or self._shuffled()
+        if self._ways[self._cards[-1]]():
+            self.kills[self._cards.pop()] += 1
+
+    def _shuffled(self) -> list[str]:
+        return self._chooser.sample(sorted(self._ways), len(self._ways))

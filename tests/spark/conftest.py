@@ -18,9 +18,11 @@ __all__ = ["apache_kafka", "cluster", "new_topic", "penstock_servers", "servers"
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    conf = {"spark.log.level": "ERROR"}
+    with_connector = False
     with suppress(Unavailable):  # the tests that want Spark's own connector skip then
-        conf["spark.jars"] = connector_jars()
-    session = penstock.spark.session("tests", master="local[2]", **conf)
+        with_connector = bool(connector_jars())
+    session = penstock.spark.session(
+        "tests", master="local[2]", jvm_connector=with_connector, **{"spark.log.level": "ERROR"}
+    )
     yield session
     session.stop()

@@ -16,9 +16,10 @@ from tests.peers.registry_stub import registry_stub
 PERSON = '{"type":"object","properties":{"name":{"type":"string"},"age":{"type":"integer"}}}'
 
 
+@pytest.mark.parametrize("form", ["avro", "json", "protobuf"])
 @pytest.mark.parametrize("servers", ["penstock"], indirect=True)
-def test_a_stream_of_json_becomes_a_topic_of_avro(
-    spark: SparkSession, servers: str, new_topic: Callable[..., str], tmp_path: Path
+def test_a_stream_of_json_becomes_a_topic_in_any_format_exactly_once(
+    spark: SparkSession, servers: str, new_topic: Callable[..., str], tmp_path: Path, form: str
 ) -> None:
     source, sink = new_topic(), new_topic()
     producer = Producer({"bootstrap.servers": servers})
@@ -32,18 +33,18 @@ def test_a_stream_of_json_becomes_a_topic_of_avro(
     rows = people.option("onDecodeError", "null").load().where("value is not null")
     older = f.struct("value.name", (f.col("value.age") + 1).alias("age"))
     with registry_stub() as registry:
-        avro = {"valueFormat": "avro", "schema.registry.url": registry.url}
+        typed = {"valueFormat": form, "schema.registry.url": registry.url}
         query = write_stream(
             rows.select(older.alias("value")),
             topic=sink,
             bootstrap_servers=servers,
             checkpoint=str(tmp_path),
             trigger={"availableNow": True},
-            guarantee="at-least-once",
-            options=avro,
+            options=typed,
         )
         assert query.awaitTermination(100)
         back = spark.read.format("penstock").option("kafka.bootstrap.servers", servers)
-        found = back.options(subscribe=sink, **avro).load().select("value.*")
+        back = back.option("kafka.isolation.level", "read_committed")
+        found = back.options(subscribe=sink, **typed).load().select("value.*")
         assert found.schema.simpleString() == "struct<name:string,age:bigint>"
         assert [tuple(row) for row in found.collect()] == [("Ada", 37), ("Alan", None)]

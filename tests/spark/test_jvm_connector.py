@@ -1,7 +1,8 @@
-"""Spark's own Kafka connector, unchanged, against our broker; and ours beside it on the same topic."""
+"""Spark's own Kafka connector, unchanged, against our broker; ours beside it; and how its jars are had."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,6 +10,8 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
+from penstock.spark import jvm_connector
+from penstock.spark.jvm_connector import ConnectorMissing
 from tests.peers.apache_kafka import Unavailable
 from tests.peers.spark_kafka import connector_jars
 
@@ -67,3 +70,24 @@ def test_its_stream_goes_from_topic_to_topic_of_our_broker(
     assert query.awaitTermination(60)
     found = read(spark, "penstock", servers, sink).select(f.col("value").cast("string").alias("v"))
     assert sorted(int(row.v) for row in found.collect()) == list(range(300))
+
+
+def test_jars_are_fetched_once_and_only_those_that_are_known(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    central, cache = tmp_path / "central", tmp_path / "cache"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+    jar = jvm_connector._Jar("org.example", "one", "1", hashlib.sha256(b"a jar").hexdigest())
+    monkeypatch.setattr(jvm_connector, "_JARS", (jar,))
+    with pytest.raises(ConnectorMissing, match=r"put one-1\.jar into a directory and give it"):
+        jvm_connector.published(central.as_uri())
+    stored = central / jar.path
+    stored.parent.mkdir(parents=True)
+    stored.write_bytes(b"another")
+    with pytest.raises(ConnectorMissing, match="its SHA-256 differs"):
+        jvm_connector.published(central.as_uri())
+    stored.write_bytes(b"a jar")
+    (kept,) = jvm_connector.published(central.as_uri())
+    stored.unlink()
+    assert jvm_connector.published(central.as_uri()) == [kept]
+    assert kept.read_bytes() == b"a jar"

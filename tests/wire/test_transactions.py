@@ -9,11 +9,15 @@ import pytest
 from confluent_kafka import Consumer
 from confluent_kafka import TopicPartition as Position
 
+from penstock.coordinator.decision import Decision
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode
 from penstock.records.record import Record
+from penstock.testing import Broker
 from penstock.testing.proxy import Proxy
 from penstock.testing.proxy_frames import Way
+from penstock.transactions import transaction as told
+from penstock.transactions.transaction_records import transaction_record
 from penstock.wire import group_offsets
 from penstock.wire.cluster import Cluster, TopicPartition
 from penstock.wire.deadline import Deadline
@@ -246,3 +250,37 @@ def test_nobody_at_the_address_is_said_in_the_time_given() -> None:
 
 def test_the_broker_says_how_long_it_keeps_offsets(cluster: Cluster) -> None:
     assert group_offsets.retention_ms(cluster, "any", soon()) == 7 * 24 * 3_600_000
+
+
+def test_an_owner_goes_on_when_the_epochs_of_its_producer_id_are_used_up(version: int) -> None:
+    """As after nine hours of one batch a second: the record of such an owner is put into the broker's log."""
+    with Broker(settings={"auto.create.topics.enable": "true"}) as broker:
+        cluster, topic = Cluster(broker.bootstrap_servers), "exhausted"
+        cluster.topic(topic, soon(), create=True)
+        owner = TransactionOwner(cluster, "old", timeout_ms=60_000)
+        owner.fence(soon())
+        first = owner.begin(soon())
+        assert broker._broker is not None
+        coordinator = broker._broker._node.broker.transactions
+        aged = told.Transaction("old", first.producer_id, told.LAST_USABLE_EPOCH - 3, 60_000, update_ms=1)
+        coordinator.runtime.submit(
+            coordinator.shard_of("old"), lambda _: Decision((transaction_record(aged),))
+        )
+        owner.fence(soon())  # as a driver that was started again
+        seen = []
+        for number in range(6):
+            transaction = owner.begin(soon())
+            seen.append((transaction.producer_id, transaction.producer_epoch))
+            end = write(cluster, transaction, TopicPartition(topic, 0), b"%d" % number)
+            offsets = {TopicPartition(topic, 0): OffsetToCommit(end, str(number))}
+            owner.commit_offsets("old", offsets, soon())
+            if number == 2:
+                owner.abort(soon())
+            else:
+                owner.commit(soon())
+        assert seen[0] == (first.producer_id, told.LAST_USABLE_EPOCH - 2)
+        assert seen[-1][0] != first.producer_id, "a new producer id begins with its first epoch"
+        assert seen[-1][1] < 5
+        assert len(set(seen)) == len(seen), "no epoch is used twice"
+        assert committed_values(broker.bootstrap_servers, topic) == [b"0", b"1", b"3", b"4", b"5"]
+        cluster.close()

@@ -10,6 +10,7 @@ from socketserver import BaseServer
 from typing import TYPE_CHECKING, Any, Final
 
 from penstock.records import walk
+from penstock.spark import jvm_connector as connectors
 from penstock.spark.java import find_java_home
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def session(
     """A session that can read and write topics. `conf` are Spark's settings and win over our defaults.
 
     `jvm_connector` adds Spark's own Kafka connector, `format("kafka")`, for who wants its real-time mode:
-    True lets Spark fetch it from Maven, a path names jars or a directory of them.
+    True fetches the newest published from Maven Central, a path names jars or a directory of them.
 
     An application has one session: when there is one already, it is returned with the format added.
     """
@@ -108,22 +109,8 @@ def connector(wanted: bool | str) -> dict[str, str]:
     """The settings that bring Spark's own Kafka connector along."""
     if wanted is False:
         return {}
-    if wanted is True:
-        from pyspark import __version__
-
-        return {"spark.jars.packages": f"org.apache.spark:spark-sql-kafka-0-10_2.13:{__version__}"}
-    jars = [jar for part in wanted.split(",") for jar in _jars(Path(part))]
+    jars = connectors.published() if wanted is True else connectors.named(wanted)
     return {"spark.jars": ",".join(map(str, jars))}
-
-
-def _jars(place: Path) -> list[Path]:
-    found = sorted(place.glob("*.jar")) if place.is_dir() else [place]
-    if not found or not found[0].is_file():
-        raise SparkNotStarted(
-            f"jvm_connector names {place}, where no jar is: give the path of spark-sql-kafka-0-10 with what "
-            "it needs (spark-token-provider-kafka-0-10, kafka-clients, commons-pool2)"
-        )
-    return found
 
 
 def defaults(master: str) -> dict[str, str]:
@@ -134,6 +121,8 @@ def defaults(master: str) -> dict[str, str]:
         "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
         # A barrier stage (the exactly-once sink) looks again soon when an executor has just died.
         "spark.scheduler.barrier.maxConcurrentTasksCheck.interval": "1s",
+        # A row may be a whole batch of records (the exactly-once sink): ten thousand of them are too many.
+        "spark.sql.execution.arrow.maxBytesPerBatch": "16m",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }

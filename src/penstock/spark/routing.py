@@ -1,5 +1,5 @@
 """Arrow batches to batches of records, each row to its topic and partition: what a task of the sink does.
-`Targets` alone says where rows belong; the exactly-once sink asks it before the shuffle.
+The exactly-once sink packs the same way before its shuffle (`penstock.spark.sharding`).
 
 Rows are told apart and packed column by column; there is no Python object for a row.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -17,9 +17,9 @@ import pyarrow as pa
 from penstock.spark.options import OptionError, WriteOptions
 from penstock.wire.cluster import Cluster, TopicPartition
 from penstock.wire.deadline import Deadline
-from penstock.wire.pack import BinaryInput, HeaderInput, Packer, RecordColumns, partitions_of_keys
+from penstock.wire.pack import BinaryInput, HeaderInput, Packed, Packer, RecordColumns, partitions_of_keys
 from penstock.wire.partitioner import StickyPartitioner
-from penstock.wire.produce import BATCH_BYTES, BUFFER_BYTES, Producer, partition_count
+from penstock.wire.produce import BATCH_BYTES, BUFFER_BYTES, partition_count
 
 Numbers = npt.NDArray[np.int32]
 
@@ -86,10 +86,18 @@ class Targets:
         return target
 
 
+class Outlet(Protocol):
+    """Where packed batches go: a `Producer`, or what stands for one."""
+
+    def send(self, partition: TopicPartition, packed: Packed, /) -> None: ...
+
+    def flush(self) -> None: ...
+
+
 class Router:
     """Sends each row where it belongs. The rows of one partition stay in the order in which they came."""
 
-    def __init__(self, cluster: Cluster, producer: Producer, options: WriteOptions) -> None:
+    def __init__(self, cluster: Cluster, producer: Outlet, options: WriteOptions) -> None:
         self._producer = producer
         self._targets = Targets(cluster, options)
         self._packers: dict[TopicPartition, Packer] = {}
@@ -108,7 +116,7 @@ class Router:
             self._hand_over()
 
     def flush(self) -> None:
-        """On return everything is acknowledged."""
+        """On return the outlet has everything, and is flushed: with a producer, acknowledged."""
         self._hand_over()
         self._producer.flush()
 

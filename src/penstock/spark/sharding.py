@@ -1,82 +1,106 @@
-"""Rows brought to the one task that writes their partition, in the order in which they were read.
+"""Rows packed where they are, and what was packed brought to the one task that writes its partition.
 
-Sequence numbers are per partition, so a partition has one writer in a transaction. A shuffle does not promise
-order: each row carries the task that it came from and its number there, and is sorted by them afterwards.
+Sequence numbers are per partition, so a partition has one writer in a transaction, and there must be a
+shuffle. What goes through it are batches of records, not rows: rows would cost more there than all the rest.
+A shuffle does not promise order: each batch carries the task that it came from and its number there, and they
+are sorted by these afterwards.
 """
 
 from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterator
-from typing import Final
+from typing import Any, Final
 
-import numpy as np
 import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql import DataFrame
-from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 
 from penstock.spark.clusters import cluster_for
 from penstock.spark.options import WriteOptions
-from penstock.spark.routing import Numbers, Targets, binary_input
+from penstock.spark.routing import Router
+from penstock.wire.cluster import TopicPartition
+from penstock.wire.pack import Packed
 
-PARTITION: Final = "partition"
-SHARD: Final = "__shard"
-SOURCE: Final = "__source"
-ROW: Final = "__row"
-_ADDED: Final = (
-    StructField(PARTITION, IntegerType()),
-    StructField(SHARD, IntegerType()),
-    StructField(SOURCE, IntegerType()),
-    StructField(ROW, LongType()),
+SHARD: Final = "shard"
+SOURCE: Final = "source"
+NUMBER: Final = "number"
+_PARCEL: Final = pa.schema(
+    [
+        (SHARD, pa.int32()),
+        (SOURCE, pa.int32()),
+        (NUMBER, pa.int64()),
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("payload", pa.binary()),
+        ("records", pa.int32()),
+        ("base_timestamp", pa.int64()),
+        ("max_timestamp", pa.int64()),
+    ]
+)
+_COLUMNS: Final = (
+    "shard int, source int, number bigint, topic string, partition int, payload binary, records int, "
+    "base_timestamp bigint, max_timestamp bigint"
 )
 
 
 def sharded(frame: DataFrame, columns: frozenset[str], options: WriteOptions, shards: int) -> DataFrame:
-    """The rows of `frame` in `shards` parts: all of a target partition in one, each named in `partition`."""
-    carried = [field for field in frame.schema if field.name in columns and field.name != PARTITION]
+    """The rows of `frame` as parcels in `shards` parts: all of a target partition in one, and in order."""
     given = frame.select(*[frame[field.name] for field in frame.schema if field.name in columns])
-    names = [field.name for field in carried]
-    addressed = given.mapInArrow(addressing(columns, names, options, shards), StructType([*carried, *_ADDED]))
-    return addressed.repartitionById(shards, SHARD).sortWithinPartitions(SOURCE, ROW)
+    parcels = given.mapInArrow(packing(columns, options, shards), _COLUMNS)
+    return parcels.repartitionById(shards, SHARD).sortWithinPartitions(SOURCE, NUMBER)
 
 
-def addressing(
-    columns: frozenset[str], carried: list[str], options: WriteOptions, shards: int
+def packing(
+    columns: frozenset[str], options: WriteOptions, shards: int
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """What a task does before the shuffle: name partition and shard of each row, and number the rows."""
+    """What a task does before the shuffle."""
 
-    def address(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         context = TaskContext.get()
-        source = 0 if context is None else context.partitionId()
-        targets = Targets(cluster_for(options.bootstrap_servers, options.client_id), options)
-        position = 0
+        outbox = _Outbox(shards, 0 if context is None else context.partitionId())
+        router = Router(cluster_for(options.bootstrap_servers, options.client_id), outbox, options)
         for batch in batches:
-            if not batch.num_rows:
-                continue
-            partitions, shard = _addresses(targets, batch, columns, shards)
-            numbers = np.arange(position, position + batch.num_rows, dtype=np.int64)
-            position += batch.num_rows
-            added = [
-                pa.array(partitions),
-                pa.array(shard),
-                pa.repeat(pa.scalar(source, pa.int32()), batch.num_rows),
-                pa.array(numbers),
+            router.send(batch, columns)
+            yield from outbox.take()
+        router.flush()
+        yield from outbox.take()
+
+    return pack
+
+
+def unpacked(batch: pa.RecordBatch) -> Iterator[tuple[TopicPartition, Packed]]:
+    """What arrives after the shuffle; payloads are not copied."""
+    topics, partitions = batch.column("topic").to_pylist(), batch.column("partition").to_pylist()
+    payloads = [memoryview(payload.as_buffer()) for payload in batch.column("payload")]
+    rest = [batch.column(name).to_pylist() for name in ("records", "base_timestamp", "max_timestamp")]
+    for topic, partition, *packed in zip(topics, partitions, payloads, *rest, strict=True):
+        yield TopicPartition(topic, partition), Packed(*packed)
+
+
+class _Outbox:
+    """Stands where a producer would: what a router has packed, until the task hands it on."""
+
+    def __init__(self, shards: int, source: int) -> None:
+        self._shards = shards
+        self._source = source
+        self._number = 0
+        self._rows: list[tuple[Any, ...]] = []
+
+    def send(self, place: TopicPartition, packed: Packed) -> None:
+        shard = (place.partition + zlib.crc32(place.topic.encode()) % self._shards) % self._shards
+        self._rows.append((shard, self._source, self._number, *place, *packed))
+        self._number += 1
+
+    def flush(self) -> None:
+        """Nothing: the task takes what is here."""
+
+    def take(self) -> Iterator[pa.RecordBatch]:
+        """One batch of parcels, or none."""
+        if self._rows:
+            rows, self._rows = self._rows, []
+            arrays = [
+                pa.array(column, field.type)
+                for column, field in zip(zip(*rows, strict=True), _PARCEL, strict=True)
             ]
-            arrays = [*(batch.column(name) for name in carried), *added]
-            yield pa.RecordBatch.from_arrays(arrays, [*carried, *(field.name for field in _ADDED)])
-
-    return address
-
-
-def _addresses(
-    targets: Targets, batch: pa.RecordBatch, columns: frozenset[str], shards: int
-) -> tuple[Numbers, Numbers]:
-    partitions = np.empty(batch.num_rows, dtype=np.int32)
-    shard = np.empty(batch.num_rows, dtype=np.int32)
-    key = binary_input(batch.column("key")) if "key" in columns else None
-    for topic, target, rows, chosen in targets.address(batch, columns, key):
-        partitions[rows] = chosen
-        shard[rows] = (chosen + zlib.crc32(topic.encode()) % shards) % shards
-        target.sticky.switch()  # rows without a key: another partition for each batch of rows
-    return partitions, shard
+            yield pa.RecordBatch.from_arrays(arrays, schema=_PARCEL)

@@ -26,8 +26,7 @@ from penstock.spark.clusters import cluster_for
 from penstock.spark.executors import wait_for_slots
 from penstock.spark.options import WriteOptions
 from penstock.spark.progress import ASSUMED_RETENTION_MS, Batch, Decision, decide, last_committed
-from penstock.spark.routing import Router
-from penstock.spark.sharding import PARTITION, sharded
+from penstock.spark.sharding import sharded, unpacked
 from penstock.spark.sink import checked_columns
 from penstock.wire import group_offsets
 from penstock.wire.cluster import Cluster, TopicPartition
@@ -178,7 +177,7 @@ def write_in(
     """Write all rows in the transaction; where each partition ends then, and how many rows there were."""
     columns = checked_columns(rows.schema, options)
     shards = sharded(rows, columns, options, _shard_count(rows.sparkSession, options))
-    task = _writing(transaction, columns | {PARTITION}, options)
+    task = _writing(transaction, options)
     # Last stage of its job, so that a failing task fails the job: nothing may shuffle after it.
     results = shards.mapInArrow(task, _RESULT, barrier=True).collect()
     ends = {TopicPartition(result.topic, result.partition): result.end for result in results}
@@ -186,7 +185,7 @@ def write_in(
 
 
 def _writing(
-    transaction: Transaction, columns: frozenset[str], options: WriteOptions
+    transaction: Transaction, options: WriteOptions
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         cluster = cluster_for(options.bootstrap_servers, options.client_id)
@@ -196,10 +195,10 @@ def _writing(
                 codec=options.codec, delivery_seconds=options.delivery_seconds, transaction=transaction
             ),
         )
-        router = Router(cluster, producer, options)
         for batch in batches:
-            router.send(batch, columns)
-        router.flush()
+            for place, packed in unpacked(batch):
+                producer.send(place, packed)
+        producer.flush()
         yield _result(producer)
 
     return write
