@@ -7,6 +7,7 @@ it runs the batch, and keeps them when it runs the batch again.
 from __future__ import annotations
 
 import json
+from functools import cached_property
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -27,12 +28,15 @@ class Checkpoint:
 
     def batch(self, batch_id: int) -> Batch:
         """The batch as the checkpoint knows it."""
-        metadata = self._parsed("metadata", line=0)
         planned = self._parsed(f"offsets/{batch_id}", line=1)  # line 0 is the version of the file's form
         try:
-            return Batch(str(metadata["id"]), batch_id, int(planned["batchTimestampMs"]))
+            return Batch(self._query_id, batch_id, int(planned["batchTimestampMs"]))
         except (KeyError, TypeError, ValueError) as error:
             raise CheckpointUnreadable(f"{self._location}: no {error} where Spark writes it") from None
+
+    @cached_property
+    def _query_id(self) -> str:
+        return str(self._parsed("metadata", line=0)["id"])
 
     def offsets(self, batch_id: int) -> Any:
         """Where the batch of a query with one source ends."""
