@@ -47,8 +47,8 @@ class Membership:
         self._balanced_at = clock.monotonic()
 
     def register(self, wish: Registration, *, fenced: bool = True) -> Promise[int]:
-        """The broker's epoch. One that stands by the controller itself need not be fenced: it has followed
-        everything."""
+        """The broker's epoch. One that is alone need not be fenced: it has followed everything, and nobody
+        else has its id."""
 
         def decide(image: Image) -> Decision[int]:
             now_ms = self._now_ms()
@@ -59,7 +59,7 @@ class Membership:
                 self._cluster_id,
                 self._controller.next_offset,
                 rules_of(image, self._settings),
-                is_live=self._sessions.is_live(wish.broker_id, now_ms),
+                is_live=fenced and self._sessions.is_live(wish.broker_id, now_ms),
                 fenced=fenced,
             )
             self._sessions.touch(wish.broker_id, now_ms)

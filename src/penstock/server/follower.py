@@ -4,12 +4,15 @@ and removed, and each partition is given its role."""
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
+from functools import partial
 from typing import Protocol
 
 from penstock.controller.image import Image, PartitionState, TopicState
 from penstock.handlers.broker import Broker
 from penstock.replication.partition import Partition
 from penstock.replication.surroundings import Surroundings
+from penstock.server.together import Task, Together, one_by_one
 from penstock.settings import TopicSettings
 from penstock.storage.errors import NoSpace, StorageError
 from penstock.storage.logs import Logs
@@ -34,7 +37,16 @@ class Fetchers(Protocol):
 class MetadataFollower:
     """Called by the controller after each committed step, one at a time."""
 
-    def __init__(self, broker: Broker, logs: Logs, surroundings: Surroundings, fetchers: Fetchers) -> None:
+    def __init__(
+        self,
+        broker: Broker,
+        logs: Logs,
+        surroundings: Surroundings,
+        fetchers: Fetchers,
+        together: Together = one_by_one,
+    ) -> None:
+        """`together` makes the logs of many new partitions: most of the time is waiting for the disk."""
+        self._together = together
         self._broker = broker
         self._node_id = broker.settings.node_id
         self._logs = logs
@@ -53,6 +65,7 @@ class MetadataFollower:
                 self._remove(topic)
         defaults, self._defaults = self._defaults, self._broker.settings.topic_defaults
         other_defaults = defaults != self._defaults
+        self._make_logs(old, new)
         for name, topic in new.topics.items():
             before = old.topics.get(name)
             if before is not topic:
@@ -63,6 +76,25 @@ class MetadataFollower:
 
     def _settings(self, image: Image, name: str) -> TopicSettings:
         return TopicSettings.from_overrides(image.topic_config(name), self._defaults)
+
+    def _make_logs(self, old: Image, new: Image) -> None:
+        """Those that are not there at all; what the disk refuses is refused once more, and told, by
+        `_open`."""
+        tasks: list[Task] = []
+        for name, topic in new.topics.items():
+            if old.topics.get(name) is topic:
+                continue
+            settings = self._settings(new, name)
+            tasks += [
+                partial(self._make_log, topic, index, settings)
+                for index, state in enumerate(topic.partitions)
+                if self._node_id in state.replicas and self._logs.get(name, index) is None
+            ]
+        self._together(tasks)
+
+    def _make_log(self, topic: TopicState, index: int, settings: TopicSettings) -> None:
+        with suppress(StorageError):
+            self._logs.get_or_create(topic.name, index, topic.topic_id, settings)
 
     def _bring(self, before: TopicState | None, topic: TopicState, settings: TopicSettings) -> None:
         known = () if before is None or before.topic_id != topic.topic_id else before.partitions

@@ -21,6 +21,7 @@ from penstock.server.cluster_member import ClusterMember
 from penstock.server.coordinators import CoordinatorDriver
 from penstock.server.node import Node
 from penstock.server.server import Server, bind_all, close_all
+from penstock.server.together import in_threads
 from penstock.settings import BrokerSettings
 from penstock.storage.disk import OsDisk
 from penstock.storage.errors import StorageError
@@ -50,7 +51,9 @@ class RunningBroker:
         self._member = ClusterMember(settings, clock, on_failure) if settings.voters else None
         try:
             channel_to = self._member.channel_to if self._member is not None else None
-            self._node = Node(settings, OsDisk(), clock, SystemRandom(), told, channel_to)
+            self._node = Node(
+                settings, OsDisk(), clock, SystemRandom(), told, channel_to, together=in_threads
+            )
         except BaseException:
             close_all(sockets)
             raise

@@ -44,6 +44,7 @@ from penstock.server.producer_id_blocks import allocate_producer_ids
 from penstock.server.quota_follower import QuotaFollower
 from penstock.server.replica_fetchers import ReplicaFetchers, Replicas
 from penstock.server.settings_follower import SettingsFollower
+from penstock.server.together import Together, one_by_one
 from penstock.server.transactions_anywhere import TransactionsAnywhere
 from penstock.settings import BrokerSettings, TopicSettings
 from penstock.settings.errors import invalid
@@ -70,9 +71,10 @@ class Node:
         endpoints: Mapping[str, Endpoint],
         channel_to: Callable[[Controller], ControllerChannel] | None = None,
         fetchers_of: Callable[[Replicas], Fetchers] | None = None,
+        together: Together = one_by_one,
     ) -> None:
         """Without `channel_to` this node is the only one, and has registered itself when this returns. The
-        simulator has fetchers of its own."""
+        simulator has fetchers of its own, and one thread."""
         self._random = random
         self._logs = _logs(settings, disk, clock, random)
         self._logs.open_directories()
@@ -127,7 +129,9 @@ class Node:
         replicas = Replicas(settings, clock, self._address_of, self._broker_epoch)
         self.fetchers = ReplicaFetchers(replicas)
         fetchers = self.fetchers if fetchers_of is None else fetchers_of(replicas)
-        self._follower = MetadataFollower(self.broker, self._logs, self._surroundings(clock), fetchers)
+        self._follower = MetadataFollower(
+            self.broker, self._logs, self._surroundings(clock), fetchers, together
+        )
         self._coordinators = CoordinatorFollower(settings.node_id, self._partitions, groups, transactions)
         controller.watch(SettingsFollower(self.broker, self._logs))
         controller.watch(QuotaFollower(self.broker.quotas))
