@@ -109,12 +109,15 @@ class Round:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is None:
-            self.cluster.wait_in_sync(self.topic)
-            self.flow.finish()
-            self.cluster.wait_in_sync(self.topic)
-            self.history = self.flow.judge(replica_reader(self.cluster))
-        self._elections.finish()
+        try:
+            if kind is None:
+                self.cluster.wait_in_sync(self.topic)
+                self.flow.finish()
+                self.cluster.wait_in_sync(self.topic)
+                self.history = self.flow.judge(replica_reader(self.cluster))
+        finally:
+            self.flow.stop()
+            self._elections.finish()
 
     def fault(self) -> None:
         """Something is about to break: its time is noted."""

@@ -52,6 +52,9 @@ class Load(threading.Thread):
                     break
             self.producer.poll(self._pause)
 
+    def stop(self) -> None:
+        self._stopping.set()
+
     def finish(self) -> None:
         """Send no more, and wait until everything sent has its report."""
         self._stopping.set()
@@ -76,6 +79,9 @@ class Reader(threading.Thread):
         for partition in self._partitions:
             self._consumer.look(partition)
         self._consumer.close()
+
+    def stop(self) -> None:
+        self._stopping.set()
 
     def finish(self) -> None:
         self._stopping.set()
@@ -122,6 +128,11 @@ class Flow:
         """Until so many more records are acknowledged."""
         before = self.acked
         wait_until(lambda: self.acked >= before + count, f"{count} more acknowledgements after {before}")
+
+    def stop(self) -> None:
+        """Let nobody go on when the test has failed already."""
+        for thread in (*self.loads, self._reader):
+            thread.stop()
 
     def finish(self) -> None:
         """Every record sent is acknowledged; nobody sends or reads any more."""

@@ -119,23 +119,24 @@ def rig(tmp_path: Path, software: Software, seed: int) -> Iterator[Rig]:
 @pytest.mark.timeout(1800)
 def test_pauses_cuts_and_wrong_clocks_lose_nothing(rig: Rig, long_form: bool) -> None:
     """In the short form a few, once each; in the long form all of them by chance, one or two at a time."""
-    end, count, gaps, acked = time.monotonic() + LONG_SECONDS, Counter[str](), list[float](), 0
+    end, acked, names, gaps = time.monotonic() + LONG_SECONDS, 0, list[str](), list[float]()
     chosen = by_chance(rig.random) if long_form else iter([[fault] for fault in SHORT])
     for number in range(10_000):
         with Round(rig.cluster, f"hurt-{number}") as played:
             for _ in range(FAULTS_OF_A_ROUND if long_form else len(SHORT)):
                 faults = next(chosen)
                 hurt(rig, played, faults)
-                count.update(fault.__name__ for fault in faults)
+                names.append(" and ".join(sorted(fault.__name__ for fault in faults)))
         assert played.history is not None
         gaps += longest_gaps(played.history, played.moments)
         acked += played.flow.acked
         if not long_form or time.monotonic() >= end:
             break
-    print(
-        f"{rig.cluster.software.name}: {dict(count)}, {acked} records acknowledged, "
-        f"{max(gaps):.1f} s without acknowledgement at most"
-    )
+    print(f"{rig.cluster.software.name}: {len(gaps)} faults, {acked} records acknowledged")
+    for name, count in Counter(names).most_common():
+        of_name = sorted(gap for gap, of in zip(gaps, names, strict=True) if of == name)
+        median, longest = of_name[len(of_name) // 2], of_name[-1]
+        print(f"  {name}, {count} times: a gap of {median:.1f} s (median), {longest:.1f} s at most")
 
 
 def hurt(rig: Rig, played: Round, faults: list[Callable[[Rig, Node], None]]) -> None:
