@@ -4,11 +4,13 @@ is in sync. Followers fetch when the test says so."""
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from penstock.replication.following import EpochEnd, Position
 from penstock.replication.partition import Partition
 from penstock.replication.replica import Fetched
 from penstock.replication.surroundings import Surroundings
+from penstock.replication.throttle import ReplicationThrottle
 from penstock.storage.outcomes import Appended
 from tests.storage.builders import StillClock, batch, open_log, settings, sim_disk, values
 
@@ -31,9 +33,10 @@ class State:
 class Replicas:
     """`lead` elects; `fetch` lets a follower ask once; `alter_partition` grants what the leader wants."""
 
-    def __init__(self, *nodes: int, min_isr: int = 1) -> None:
+    def __init__(self, *nodes: int, min_isr: int = 1, **more: Any) -> None:
         self.clock = StillClock()
-        self.settings = settings(min_insync_replicas=min_isr)
+        self.settings = settings(min_insync_replicas=min_isr, **more)
+        self.throttled_rate = float("inf")
         self.broker_epochs = dict.fromkeys(nodes or (1, 2, 3), 100)
         self.fenced: set[int] = set()
         self.asked: list[Partition] = []
@@ -45,7 +48,15 @@ class Replicas:
     def open(self, node: int) -> Partition:
         log = open_log(self.disk, self.clock, path=f"/{node}/topic-0", settings=self.settings)
         log.high_watermark = 0
-        around = Surroundings(node, self.clock, lambda: LAG_SECONDS, self._may_join, self.asked.append)
+        around = Surroundings(
+            node,
+            self.clock,
+            lambda: LAG_SECONDS,
+            self._may_join,
+            self.asked.append,
+            ReplicationThrottle(self.clock, lambda: self.throttled_rate),
+            ReplicationThrottle(self.clock, lambda: self.throttled_rate),
+        )
         return Partition("topic", TOPIC_ID, 0, log, around)
 
     def _may_join(self, node: int, epoch: int) -> bool:

@@ -17,6 +17,7 @@ from penstock.storage.errors import NoSpace, StorageError
 from penstock.wire.replica_fetch import Answer, Place
 
 FIRST_PAUSE_SECONDS: Final = 0.02
+HELD_BACK_SECONDS: Final = 0.1
 
 _log = logging.getLogger(__name__)
 
@@ -61,6 +62,8 @@ class Fetcher:
         self.has_new = False
         wanted: dict[Place, Position] = {}
         for place, followed in self._all().items():
+            if followed.due <= now and followed.partition.is_held_back:
+                followed.due = now + HELD_BACK_SECONDS
             if followed.due > now:
                 followed.asked = None
             elif followed.asked is None or not followed.partition.is_at(followed.asked):

@@ -17,10 +17,12 @@ from penstock.replication.leading import Leadership, WantedIsr
 from penstock.replication.markers import TransactionMarker
 from penstock.replication.replica import ANY_EPOCH, Fetched, Replica, wake_all
 from penstock.replication.surroundings import Assigned
+from penstock.replication.throttle import ReplicationThrottle, names_replica
 from penstock.replication.waiters import Waiter
 from penstock.storage.incoming import Origin
 from penstock.storage.outcomes import Appended
 from penstock.storage.recoding import AS_PRODUCED, recode
+from penstock.storage.slice import FileSlice
 from penstock.storage.verification import Guard
 
 
@@ -213,7 +215,7 @@ class Partition(Replica):
             diverging = self._divergence(position.offset, position.last_epoch)
             records, woken, wants = None, [], False
             if diverging is None:
-                records = self.log.read(position.offset, max_bytes, at_least_one=at_least_one)
+                records = self._read_for(leading, node, position.offset, max_bytes, at_least_one)
                 now = self._around.clock.monotonic()
                 end_offset = self.log.log_end_offset
                 shortened = position.log_start_offset != leading.followers[node].log_start_offset
@@ -227,6 +229,27 @@ class Partition(Replica):
         if wants:
             self._around.isr_wanted(self)
         return fetched
+
+    def _read_for(
+        self, leading: Leadership, node: int, offset: int, max_bytes: int, at_least_one: bool
+    ) -> FileSlice | None:
+        """What a follower lacks; nothing for now, when it is being filled and has had its share."""
+        throttle = None if node in leading.isr else self._throttle(self._around.sending, leading=True)
+        held = throttle is not None and throttle.is_exceeded
+        records = self.log.read(offset, 0 if held else max_bytes, at_least_one=at_least_one and not held)
+        if throttle is not None and records is not None:
+            throttle.record(records.size)
+        return records
+
+    def _throttle(self, throttle: ReplicationThrottle | None, *, leading: bool) -> ReplicationThrottle | None:
+        """The throttle, if this replica is one that it holds for."""
+        settings = self.log.settings
+        throttled = (
+            settings.leader_replication_throttled_replicas
+            if leading
+            else settings.follower_replication_throttled_replicas
+        )
+        return throttle if names_replica(throttled, self.index, self._around.node_id) else None
 
     def is_quiet_for(
         self,
@@ -309,6 +332,12 @@ class Partition(Replica):
             log = self.log
             return Position(self.leader_epoch, log.log_end_offset, log.epochs.latest, log.log_start_offset)
 
+    @property
+    def is_held_back(self) -> bool:
+        """Whether this follower is being filled and has taken its share for now."""
+        throttle = self._throttle(self._around.taking, leading=False) if self._lags else None
+        return throttle is not None and throttle.is_exceeded
+
     def is_at(self, position: Position) -> bool:
         """Whether `position` would give the same; without the lock, for the one thread that appends."""
         return self._still_at(position) and position.log_start_offset == self.log.log_start_offset
@@ -326,6 +355,10 @@ class Partition(Replica):
             if examined:
                 log.append(batches, leader_epoch=self.leader_epoch, origin="replica", examined=examined)
                 written = examined[-1][0] + examined[-1][1].size_bytes
+            self._lags = high_watermark > log.log_end_offset
+            throttle = self._throttle(self._around.taking, leading=False)
+            if throttle is not None and written:
+                throttle.record(written)
             advanced = self._commit_as_follower(high_watermark)
             if log_start_offset > log.log_start_offset:
                 log.delete_records_before(min(log_start_offset, self.high_watermark))

@@ -51,6 +51,7 @@ class Replica:
         self.watch, self.unwatch = self._committed.watch, self._committed.unwatch
         self._around = surroundings
         self._leading: Leadership | None = None
+        self._lags = False  # as follower: whether the leader has committed what is not here
         self._led_since = ANY_EPOCH
         """The epoch with which this broker's present leadership began; elections may confirm it."""
 

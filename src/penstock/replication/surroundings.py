@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from penstock.clock import Clock, SystemClock
+from penstock.replication.throttle import ReplicationThrottle
 
 if TYPE_CHECKING:
     from penstock.replication.partition import Partition
@@ -51,3 +52,7 @@ class Surroundings:
     (KIP-903)."""
     isr_wanted: Callable[[Partition], None] = _tell_nobody
     """Told, without a lock, when a leader wants another ISR: somebody asks the controller for it."""
+    sending: ReplicationThrottle | None = None
+    """What leaders send to throttled replicas."""
+    taking: ReplicationThrottle | None = None
+    """What throttled replicas take here."""

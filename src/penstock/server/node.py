@@ -32,6 +32,7 @@ from penstock.quotas.rates import Window
 from penstock.raft.timeouts import Timeouts
 from penstock.replication.partitions import Partitions
 from penstock.replication.surroundings import Surroundings
+from penstock.replication.throttle import ReplicationThrottle
 from penstock.server.broker_life import BrokerLife, registered_endpoints
 from penstock.server.cluster_markers import ClusterMarkers
 from penstock.server.coordinators import CoordinatorFollower, ImageTopics
@@ -170,6 +171,8 @@ class Node:
             lambda: broker.settings.replica_lag_time_max_ms / 1000,
             lambda node, epoch: _may_join(broker.controller, node, epoch),
             self.isr_changes.wanted,
+            ReplicationThrottle(clock, lambda: broker.settings.leader_replication_throttled_rate),
+            ReplicationThrottle(clock, lambda: broker.settings.follower_replication_throttled_rate),
         )
 
     def tick(self) -> None:

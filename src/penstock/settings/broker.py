@@ -292,6 +292,12 @@ class BrokerSettings:
     replica_socket_timeout_ms: int = setting(
         "replica.socket.timeout.ms", kinds.int_(1), 30_000,
         "How long a follower waits for an answer of its leader.")
+    leader_replication_throttled_rate: int = setting(
+        "leader.replication.throttled.rate", kinds.long(0), kinds.LONG_MAX,
+        "Bytes a second sent to throttled replicas that are not in sync.", dynamic=True)
+    follower_replication_throttled_rate: int = setting(
+        "follower.replication.throttled.rate", kinds.long(0), kinds.LONG_MAX,
+        "Bytes a second taken by throttled replicas that are not in sync.", dynamic=True)
     num_replica_fetchers: int = setting(
         "num.replica.fetchers", kinds.int_(1), 1, "Threads that fetch from each other broker.")
     replica_high_watermark_checkpoint_interval_ms: int = setting(
