@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
-from unittest.mock import patch
 
 import pytest
 from crc32c import crc32c
@@ -179,15 +178,19 @@ def test_what_is_accepted_at_a_glance_is_what_a_closer_look_takes(
     if compacted:
         topic = replace(topic, cleanup_policy=frozenset({"compact"}))
     view, now_ms = memoryview(batch), 1 << 44
-    earliest = now_ms - topic.message_timestamp_before_max_ms
-    latest = now_ms + topic.message_timestamp_after_max_ms
-    accepted = native.accept(view, topic.max_message_bytes, compacted, earliest, latest)
+    accepted = native.accept(
+        view,
+        topic.max_message_bytes,
+        compacted,
+        now_ms,
+        topic.message_timestamp_before_max_ms,
+        topic.message_timestamp_after_max_ms,
+    )
     before = bytes(batch)
-    with patch.object(incoming, "accept", return_value=None):
-        try:
-            looked: Any = incoming.examine(view, "client", topic, now_ms)
-        except KafkaError:
-            looked = None
+    try:
+        looked: Any = incoming.examine(view, "client", topic, now_ms)
+    except KafkaError:
+        looked = None
     if accepted is not None:
         assert looked == [(0, accepted)]
         assert bytes(batch) == before
@@ -203,5 +206,8 @@ def test_what_is_accepted_at_a_glance_is_what_a_closer_look_takes(
 
 def test_a_plain_batch_is_accepted_at_a_glance() -> None:
     batch = memoryview(encode_batch([Record(b"k", b"v", (), 7)]))
-    assert native.accept(batch, 1000, True, 0, 10) is not None
-    assert native.accept(batch, 1000, True, 0, 6) is None
+    assert native.accept(batch, 1000, True, 6, 10, 1) is not None
+    assert native.accept(batch, 1000, True, 6, 10, 0) is None
+    assert native.accept(batch, 1000, True, 9, 2, 0) is not None
+    assert native.accept(batch, 1000, True, 9, 1, 0) is None
+    assert native.accept(batch, 1000, True, 9, (1 << 63) - 1, (1 << 63) - 1) is not None

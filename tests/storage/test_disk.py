@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.storage import writing
+from penstock.storage import disk
 from penstock.storage.disk import OsDisk
 from penstock.storage.slice import FileSlice
 
@@ -40,7 +40,7 @@ def test_creating_empties_what_was_there(path: str) -> None:
 
 def test_a_short_write_is_continued(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     real = os.pwrite
-    monkeypatch.setattr(writing, "write_now", writing.never)
+    monkeypatch.setattr(disk, "write", lambda *call: os.pwrite(*call))
     monkeypatch.setattr(os, "pwrite", lambda fd, data, position: real(fd, bytes(data)[:3], position))
     file = OsDisk().create(path)
     file.append(b"0123456789")
@@ -53,7 +53,7 @@ def test_a_write_that_fails_halfway_leaves_the_file_as_it_was(
     file = OsDisk().create(path)
     file.append(b"before")
     real = os.pwrite
-    monkeypatch.setattr(writing, "write_now", writing.never)
+    monkeypatch.setattr(disk, "write", lambda *call: os.pwrite(*call))
     written: list[int] = []
 
     def full_after_three_bytes(fd: int, data: bytes, position: int) -> int:

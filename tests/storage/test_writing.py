@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from penstock.storage.writing import SMALL_BYTES, write
+from penstock.storage.writing import write
+
+SMALL_BYTES = 64 * 1024
 
 
 @pytest.mark.parametrize("size", [0, 1, SMALL_BYTES, SMALL_BYTES + 1])

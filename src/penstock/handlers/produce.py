@@ -52,16 +52,14 @@ def handle(request: Request, broker: Broker) -> Outcome:
         refusal = KafkaError(ErrorCode.INVALID_REQUIRED_ACKS, f"acks must be 0, 1 or -1, not {produce.acks}.")
         results = [_refused(topic, refusal) for topic in produce.topics]
         return _answer(request, broker, produce, results)
-    writable = [_Writable(request, broker, topic) for topic in produce.topics]
     if not is_transactional(produce):
-        return _append_all(request, broker, produce, writable, NOTHING_ASKED)
-    batches = (batch for topic in writable for batch in topic.batches())
-    admission = admit(request, broker, produce.transactional_id, batches)
+        return _append_all(request, broker, produce, NOTHING_ASKED)
+    admission = admit(request, broker, produce.transactional_id, _batches(request, broker, produce))
     if not admission.is_pending:
-        return _append_all(request, broker, produce, writable, admission)
+        return _append_all(request, broker, produce, admission)
     if produce.acks == 0:
         raise HangUp("acks=0 cannot wait for the coordinator of the transaction")
-    return _Pending(request, broker, produce, writable, admission).resume(expired=False)
+    return _Pending(request, broker, produce, admission).resume(expired=False)
 
 
 class _Pending:
@@ -72,14 +70,9 @@ class _Pending:
     """
 
     def __init__(
-        self,
-        request: Request,
-        broker: Broker,
-        produce: ProduceRequest,
-        writable: list[_Writable],
-        admission: Admission,
+        self, request: Request, broker: Broker, produce: ProduceRequest, admission: Admission
     ) -> None:
-        self._work = (request, broker, produce, writable, admission)
+        self._work = (request, broker, produce, admission)
         self._admission = admission
         self._deadline = broker.clock.monotonic() + COMMIT_SECONDS
 
@@ -92,15 +85,18 @@ class _Pending:
         return outcome
 
 
-def _append_all(
-    request: Request,
-    broker: Broker,
-    produce: ProduceRequest,
-    writable: list[_Writable],
-    admission: Admission,
-) -> Outcome:
+def _append_all(request: Request, broker: Broker, produce: ProduceRequest, admission: Admission) -> Outcome:
     waiting = Unacknowledged(produce)
-    results = [topic.append(admission, waiting) for topic in writable]
+    results = []
+    for topic in produce.topics:
+        name = _writable(request, broker, topic)
+        if isinstance(name, KafkaError):
+            results.append(_refused(topic, name))
+            continue
+        partitions = []
+        for data in topic.partitions:
+            partitions.append(_append(broker, name, data, admission, waiting))
+        results.append(TopicResult(topic.name, topic.topic_id, partitions))
     if not waiting:
         return _answer(request, broker, produce, results)
     return waiting.wait(broker.clock, results, lambda settled: _answer_all(request, broker, produce, settled))
@@ -135,40 +131,30 @@ def _hang_up_on_failure(results: list[TopicResult]) -> None:
                 raise HangUp(f"acks=0 to {name} failed: {result.error.name} {result.message or ''}")
 
 
-class _Writable:
-    """A topic of the request, and why nothing may be written to it, if so."""
+def _writable(request: Request, broker: Broker, topic: TopicData) -> str | KafkaError:
+    """The name of a topic of the request, or why nothing may be written to it."""
+    name = topic.name
+    if request.version >= TOPIC_IDS_FROM:
+        name = broker.controller.image.names.get(topic.topic_id, "")
+        if not name:
+            return KafkaError(ErrorCode.UNKNOWN_TOPIC_ID, "No topic has this id.")
+    if not request.may(broker, Operation.WRITE, ResourceType.TOPIC, name):
+        return KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, f"Not authorized to write to {name}.")
+    if name in INTERNAL_TOPICS:
+        return KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Cannot append to internal topic {name}")
+    return name
 
-    def __init__(self, request: Request, broker: Broker, topic: TopicData) -> None:
-        self._broker = broker
-        self._topic = topic
-        self._name = topic.name
-        self._refusal: KafkaError | None = None
-        if request.version >= TOPIC_IDS_FROM:
-            self._name = broker.controller.image.names.get(topic.topic_id, "")
-        if not self._name and request.version >= TOPIC_IDS_FROM:
-            self._refuse(ErrorCode.UNKNOWN_TOPIC_ID, "No topic has this id.")
-        elif not request.may(broker, Operation.WRITE, ResourceType.TOPIC, self._name):
-            self._refuse(ErrorCode.TOPIC_AUTHORIZATION_FAILED, f"Not authorized to write to {self._name}.")
-        elif self._name in INTERNAL_TOPICS:
-            self._refuse(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Cannot append to internal topic {self._name}")
 
-    def _refuse(self, code: ErrorCode, message: str) -> None:
-        self._refusal = KafkaError(code, message)
-
-    def batches(self) -> Iterator[Batch]:
-        """What is to be appended here, as far as it can be."""
-        for data in self._topic.partitions if self._refusal is None else ():
-            partition = self._broker.partitions.find(self._name, data.partition)
+def _batches(request: Request, broker: Broker, produce: ProduceRequest) -> Iterator[Batch]:
+    """What is to be appended, as far as it can be."""
+    for topic in produce.topics:
+        name = _writable(request, broker, topic)
+        if isinstance(name, KafkaError):
+            continue
+        for data in topic.partitions:
+            partition = broker.partitions.find(name, data.partition)
             if partition is not None and data.records:
-                yield Batch((self._name, data.partition), partition, data.records)
-
-    def append(self, admission: Admission, waiting: Unacknowledged) -> TopicResult:
-        if self._refusal is not None:
-            return _refused(self._topic, self._refusal)
-        results = [
-            _append(self._broker, self._name, data, admission, waiting) for data in self._topic.partitions
-        ]
-        return TopicResult(self._topic.name, self._topic.topic_id, results)
+                yield Batch((name, data.partition), partition, data.records)
 
 
 def _append(
@@ -178,10 +164,10 @@ def _append(
         partition = broker.partitions.get(topic, data.partition)
         if not data.records:
             raise KafkaError(ErrorCode.INVALID_RECORD, "The request holds no record batch for the partition.")
-        guard = admission.guard((topic, data.partition))
+        guard = None if admission is NOTHING_ASKED else admission.guard((topic, data.partition))
         epoch = partition.leader_epoch  # of the append, or an earlier one: then nothing is acknowledged
         appended = partition.append(data.records, guard=guard, to_all=waiting.to_all)
-        if waiting.to_all and partition.high_watermark <= appended.last_offset:
+        if waiting.to_all and partition.log.high_watermark <= appended.last_offset:
             waiting.add(partition, appended.last_offset + 1, epoch)
     except InvalidRecords as error:
         return PartitionResult(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from typing import Final, NamedTuple
 
-from penstock.protocol.apis import FIRST_FLEXIBLE, Api, is_flexible
+from penstock.protocol.apis import FIRST_FLEXIBLE, Api
 from penstock.protocol.primitives import NO_TAGS, MalformedMessage, Reader
 
 _FIXED: Final = struct.Struct(">hhih")  # key, version, correlation id, length of the client id
@@ -47,6 +47,6 @@ def read_request_header(frame: memoryview) -> tuple[RequestHeader, Reader]:
 def response_header(api: Api, version: int, correlation_id: int) -> bytes:
     """ApiVersions answers with the oldest header always, so that a client of any age can read the refusal."""
     number = correlation_id.to_bytes(4, "big", signed=True)
-    if api is Api.API_VERSIONS or not is_flexible(api, version):
+    if version < FIRST_FLEXIBLE[api] or api is Api.API_VERSIONS:
         return number
     return number + NO_TAGS

@@ -412,7 +412,7 @@ cdef inline uint64_t big_endian(const uint8_t* data, int size) noexcept nogil:
     return value
 
 
-def accept(batch, int64_t max_bytes, bint require_keys, int64_t earliest, int64_t latest):
+def accept(batch, int64_t max_bytes, bint require_keys, int64_t now_ms, int64_t before_ms, int64_t after_ms):
     """The header of a batch as nearly every producer sends it, if nothing at all is wrong with it: exactly one, uncompressed,
     whole, with the timestamps of its records. None of any other, good or bad: `penstock.storage.incoming` looks closer then,
     and has the words for what is wrong."""
@@ -424,8 +424,8 @@ def accept(batch, int64_t max_bytes, bint require_keys, int64_t earliest, int64_
     cdef int32_t count, sequence, index = 0
     cdef int attributes, error
     cdef bint is_plain
-    bounds.earliest = earliest
-    bounds.latest = latest
+    bounds.earliest = -INT64_MAX - 1 if sum_overflows(now_ms, -before_ms) else now_ms - before_ms
+    bounds.latest = INT64_MAX if sum_overflows(now_ms, after_ms) else now_ms + after_ms
     bounds.require_keys = require_keys
     PyObject_GetBuffer(batch, &view, PyBUF_SIMPLE)
     try:

@@ -122,10 +122,11 @@ def trailing(size_bytes: int) -> CorruptBatch:
 
 
 def accept(
-    batch: Bytes, max_bytes: int, require_keys: bool, earliest: int, latest: int
+    batch: Bytes, max_bytes: int, require_keys: bool, now_ms: int, before_ms: int, after_ms: int
 ) -> BatchHeader | None:
-    """The header of a batch that is beyond doubt such as a client may send. Here every one is looked at
-    closer; the native twin knows the common ones at a glance."""
+    """The header of a batch that is beyond doubt such as a client may send: with timestamps from `before_ms`
+    ago to in `after_ms`. Here every one is looked at closer; the native twin knows the common ones at a
+    glance."""
     return None
 
 

@@ -8,7 +8,7 @@ by `replication.leading`, how a follower follows by `replication.following`; the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.records.control import encode_marker
@@ -77,14 +77,14 @@ class Partition(Replica):
         if origin == "client" and self.log.settings.compression_type != AS_PRODUCED:
             batches, header = recode(batches, examined[0][1], self.log.settings)
             examined = [(0, header)]
-        return self._append(
-            lambda: self.log.append(
+        with self.lock:
+            leading = self._check_may_append(to_all, epoch)
+            appended = self.log.append(
                 batches, leader_epoch=self.leader_epoch, origin=origin, examined=examined, guard=guard
-            ),
-            to_all=to_all,
-            epoch=epoch,
-            to_wake=to_wake,
-        )
+            )
+            woken = self._appended(leading)
+        wake_all(woken, to_wake)
+        return appended
 
     def append_marker(
         self, marker: TransactionMarker, *, epoch: int = ANY_EPOCH, to_wake: list[Waiter] | None = None
@@ -98,39 +98,38 @@ class Partition(Replica):
             coordinator_epoch=marker.coordinator_epoch,
             timestamp_ms=self.log.now_ms(),
         )
-        return self._append(
-            lambda: self.log.append_marker(
+        with self.lock:
+            leading = self._check_may_append(True, epoch)
+            appended = self.log.append_marker(
                 memoryview(batch),
                 leader_epoch=self.leader_epoch,
                 coordinator_epoch=marker.coordinator_epoch,
                 transaction_version=marker.transaction_version,
-            ),
-            to_all=True,
-            epoch=epoch,
-            to_wake=to_wake,
-        )
-
-    def _append(
-        self, write: Callable[[], Appended], *, to_all: bool, epoch: int, to_wake: list[Waiter] | None
-    ) -> Appended:
-        with self.lock:
-            leading = self._check_leads()
-            self.check_epoch(epoch)
-            if to_all and not leading.has_enough(self.log.settings.min_insync_replicas):
-                raise self._not_enough(leading)
-            appended = write()
-            advanced = self._advance(leading)
-            woken = [*self.written.take(), *(self._committed.take() if advanced else ())]
-        if to_wake is None:
-            wake_all(woken)
-        else:
-            to_wake += woken
+            )
+            woken = self._appended(leading)
+        wake_all(woken, to_wake)
         return appended
+
+    def _check_may_append(self, to_all: bool, epoch: int) -> Leadership:
+        leading = self._check_leads()
+        if epoch != ANY_EPOCH:
+            self.check_epoch(epoch)
+        # Who is alone has enough: the partitions of a single node are, and every append asks.
+        if to_all and leading.followers and not leading.has_enough(self.log.settings.min_insync_replicas):
+            raise self._not_enough(leading)
+        return leading
+
+    def _appended(self, leading: Leadership) -> Sequence[Waiter]:
+        """Something was written: who is to be woken once the lock is released."""
+        advanced = self._advance(leading)
+        if not self.written.waiting and not self._committed.waiting:
+            return ()
+        return [*self.written.take(), *(self._committed.take() if advanced else ())]
 
     def _advance(self, leading: Leadership) -> bool:
         """Move the high watermark; whether it moved. With one replica, what is written is committed."""
         log = self.log
-        if leading.is_alone:
+        if not leading.followers:
             log.high_watermark = log.log_end_offset
             return True
         around = self._around

@@ -209,7 +209,10 @@ class Replica:
         return self._leading
 
 
-def wake_all(waiters: Iterable[Waiter]) -> None:
-    """Called without a lock."""
+def wake_all(waiters: Iterable[Waiter], to_wake: list[Waiter] | None = None) -> None:
+    """Called without a lock, or with a list of those who are woken later."""
+    if to_wake is not None:
+        to_wake += waiters
+        return
     for waiter in waiters:
         waiter.wake()

@@ -16,25 +16,25 @@ class Waiter(Protocol):
 class Waiters:
     """A list under its partition's lock."""
 
-    __slots__ = ("_lock", "_waiting")
+    __slots__ = ("_lock", "waiting")
 
     def __init__(self, lock: RLock) -> None:
         self._lock = lock
-        self._waiting: list[Waiter] = []
+        self.waiting: list[Waiter] = []
 
     def watch(self, waiter: Waiter) -> None:
         """Wake `waiter` once, at the next change or when the partition goes away."""
         with self._lock:
-            self._waiting.append(waiter)
+            self.waiting.append(waiter)
 
     def unwatch(self, waiter: Waiter) -> None:
         with self._lock:
-            if waiter in self._waiting:
-                self._waiting.remove(waiter)
+            if waiter in self.waiting:
+                self.waiting.remove(waiter)
 
     def take(self) -> list[Waiter]:
         """All of them, to be woken when the lock is released. Called with the lock held."""
-        if not self._waiting:
+        if not self.waiting:
             return []
-        waiting, self._waiting = self._waiting, []
+        waiting, self.waiting = self.waiting, []
         return waiting

@@ -18,7 +18,7 @@ from penstock.handlers.request import Request
 from penstock.handlers.table import FORWARDED, HANDLERS
 from penstock.handlers.throttling import Handle, handle_timed
 from penstock.protocol.apis import Api
-from penstock.protocol.header import RequestHeader, read_request_header, response_header
+from penstock.protocol.header import read_request_header, response_header
 from penstock.protocol.primitives import MalformedMessage
 
 
@@ -36,6 +36,13 @@ class _Route(NamedTuple):
     handle: Handle
     oldest: int
     newest: int
+
+    def check(self, version: int) -> None:
+        """ApiVersions alone answers a version that it does not know."""
+        if not self.oldest <= version <= self.newest and self.api is not Api.API_VERSIONS:
+            raise MalformedMessage(
+                f"{self.api.name} v{version} is not served, only v{self.oldest}-v{self.newest}"
+            )
 
 
 _ROUTES: Final = {
@@ -62,31 +69,16 @@ class Session:
 
     def handle(self, frame: memoryview) -> Exchange:
         """Serve one request. `MalformedMessage` means that this connection, and no other, must be closed."""
-        header, reader = read_request_header(frame)
-        route = _served(self._routes, header)
-        request = Request(
-            route.api,
-            header.version,
-            header.client_id or "",
-            self._principal,
-            self._host,
-            self._listener,
-            reader,
-        )
-        handle = route.handle
+        (api_key, version, correlation_id, client_id), reader = read_request_header(frame)
+        route = self._routes.get(api_key)
+        if route is None:
+            raise MalformedMessage(f"API key {api_key} is not served")
+        api, handle, oldest, newest = route
+        if not oldest <= version <= newest:
+            route.check(version)
+        request = Request(api, version, client_id or "", self._principal, self._host, self._listener, reader)
         if self._broker.quotas.limits_requests:
             outcome = handle_timed(handle, request, self._broker)
         else:
             outcome = handle(request, self._broker)
-        return Exchange(response_header(route.api, header.version, header.correlation_id), outcome)
-
-
-def _served(routes: dict[int, _Route], header: RequestHeader) -> _Route:
-    """Who serves it in this version. ApiVersions alone answers a version that it does not know."""
-    route = routes.get(header.api_key)
-    if route is None:
-        raise MalformedMessage(f"API key {header.api_key} is not served")
-    api, _, oldest, newest = route
-    if not oldest <= header.version <= newest and api is not Api.API_VERSIONS:
-        raise MalformedMessage(f"{api.name} v{header.version} is not served, only v{oldest}-v{newest}")
-    return route
+        return Exchange(response_header(api, version, correlation_id), outcome)

@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""Small writes with the GIL held; see `penstock.storage.writing`."""
+"""Writing at a place in a file, small writes with the GIL held; see `penstock.storage.writing`."""
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.errno cimport EINTR, errno
@@ -8,9 +8,9 @@ from libc.string cimport strerror
 from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
 from posix.unistd cimport pwrite
 
-cdef enum:
-    NOT_NOW = -1
+from os import pwrite as ordinary_write
 
+cdef Py_ssize_t SMALL_BYTES = 65536
 cdef int64_t SLOW_NS = 5_000_000
 cdef int64_t CAUTIOUS_NS = 1_000_000_000
 cdef int64_t cautious_until = 0
@@ -22,14 +22,14 @@ cdef int64_t now() noexcept nogil:
     return <int64_t> time.tv_sec * 1_000_000_000 + time.tv_nsec
 
 
-def write_now(int fd, data, int64_t position):
+def write(int fd, data, int64_t position):
     global cautious_until
     cdef Py_buffer buffer
     cdef ssize_t count
     cdef int error
     cdef int64_t began = now(), ended
-    if began < cautious_until:
-        return NOT_NOW
+    if len(data) > SMALL_BYTES or began < cautious_until:
+        return ordinary_write(fd, data, position)
     PyObject_GetBuffer(data, &buffer, PyBUF_SIMPLE)
     count = pwrite(fd, buffer.buf, buffer.len, position)
     error = errno
@@ -40,5 +40,5 @@ def write_now(int fd, data, int64_t position):
     if count >= 0:
         return count
     if error == EINTR:
-        return NOT_NOW
+        return ordinary_write(fd, data, position)
     raise OSError(error, strerror(error).decode("utf-8", "replace"))

@@ -42,7 +42,12 @@ def accept(batch: memoryview, settings: TopicSettings, now_ms: int) -> BatchHead
     if settings.message_timestamp_type == LOG_APPEND_TIME:
         return None
     return walk.accept(
-        batch, settings.max_message_bytes, "compact" in settings.cleanup_policy, *_bounds(settings, now_ms)
+        batch,
+        settings.max_message_bytes,
+        "compact" in settings.cleanup_policy,
+        now_ms,
+        settings.message_timestamp_before_max_ms,
+        settings.message_timestamp_after_max_ms,
     )
 
 

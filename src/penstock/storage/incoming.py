@@ -20,7 +20,7 @@ from penstock.records.batch import (
     read_header,
 )
 from penstock.settings.topic import TopicSettings
-from penstock.storage.contents import accept, check_records
+from penstock.storage.contents import check_records
 
 Origin: TypeAlias = Literal["client", "replica", "coordinator"]
 """Who made the batches: a producer, the partition's leader (their offsets stand), or this broker itself."""
@@ -34,8 +34,6 @@ def examine(
     A leader sends followers slices of its file: the last batch of a replica's bytes may be partial and is
     left out.
     """
-    if origin == "client" and (accepted := accept(batches, settings, now_ms)) is not None:
-        return [(0, accepted)]
     examined: list[tuple[int, BatchHeader]] = []
     position = 0
     end = len(batches)

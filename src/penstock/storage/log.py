@@ -15,37 +15,33 @@ from random import Random
 
 from penstock.clock import Clock
 from penstock.protocol.errors import ErrorCode, KafkaError
-from penstock.records.batch import NO_TIMESTAMP, BatchHeader, read_header
+from penstock.records.batch import LENGTH_OVERHEAD, NO_TIMESTAMP, BatchHeader, assign, read_header
 from penstock.records.control import EndMarker
 from penstock.settings.topic import TopicSettings
-from penstock.storage.aborted import Aborted
-from penstock.storage.contents import LOG_APPEND_TIME
+from penstock.storage.contents import LOG_APPEND_TIME, accept
 from penstock.storage.directory import LogDirectory
 from penstock.storage.disk import Disk, is_full
 from penstock.storage.epochs import FILE_NAME as EPOCHS_FILE
 from penstock.storage.epochs import LeaderEpochs
-from penstock.storage.errors import Corruption
 from penstock.storage.incoming import Origin, examine
 from penstock.storage.index import MAX_RELATIVE_OFFSET
 from penstock.storage.outcomes import Appended, Unflushed
 from penstock.storage.placing import Placed, place_from_leader, place_own, read_markers
 from penstock.storage.producers import Producers
-from penstock.storage.reading import aborted_between, aborted_in, find_slice
+from penstock.storage.readable import ReadableLog
 from penstock.storage.recovery import Recovery
 from penstock.storage.retention import Bounds, count_expired
 from penstock.storage.segment import Place, RollLimits, Segment
 from penstock.storage.segments import Segments
-from penstock.storage.slice import FileSlice
 from penstock.storage.snapshots import Snapshots
 from penstock.storage.swap import DELETED, discard_swaps
-from penstock.storage.times import first_at, latest
 from penstock.storage.verification import Guard
 from penstock.storage.warm import WarmSegments
 
 PRODUCER_EXPIRATION_MS = 24 * 60 * 60 * 1000
 
 
-class Log:
+class Log(ReadableLog):
     """Offsets from `log_start_offset` to below `log_end_offset`. Invariant: the last segment is active."""
 
     def __init__(
@@ -61,6 +57,7 @@ class Log:
     ) -> None:
         self.lock = threading.RLock()
         self.path = place.path
+        self._name = os.path.basename(place.path)
         self.directory = directory
         self.settings = settings
         # Called after every cut, still under the lock: a recovery point on disk must not stay above the end.
@@ -147,10 +144,6 @@ class Log:
         )
 
     @property
-    def size_bytes(self) -> int:
-        return self._segments.size_bytes
-
-    @property
     def high_watermark(self) -> int:
         """Records below are committed; retention deletes no others. With one replica that is all of them."""
         return self.log_end_offset if self._high_watermark is None else self._high_watermark
@@ -181,7 +174,10 @@ class Log:
 
     def examine(self, batches: memoryview, origin: Origin) -> list[tuple[int, BatchHeader]]:
         """Do the slow part of an append: look at every byte. It needs no lock."""
-        return examine(batches, origin, self.settings, self._clock.now_ms(), os.path.basename(self.path))
+        now_ms = self._clock.now_ms()
+        if origin == "client" and (header := accept(batches, self.settings, now_ms)) is not None:
+            return [(0, header)]
+        return examine(batches, origin, self.settings, now_ms, self._name)
 
     def append(
         self,
@@ -213,9 +209,12 @@ class Log:
                 return Appended(*offsets, append_time, self.log_start_offset, duplicate=True)
         elif header.producer_id >= 0:
             self.producers.check_coordinated(header, guard)
-        if len(batches) > (limit := self.settings.segment_bytes):
+        settings = self.settings
+        if len(batches) > (limit := settings.segment_bytes):
             message = f"{len(batches)} bytes of batches exceed segment.bytes {limit}"
             raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE, message)
+        if origin == "client" and settings.message_timestamp_type != LOG_APPEND_TIME:
+            return self._append_one(batches, header, leader_epoch)
         return self._append_own(batches, examined, leader_epoch)
 
     def append_marker(
@@ -233,13 +232,38 @@ class Log:
     def _stamps(self) -> bool:
         return self.settings.message_timestamp_type == LOG_APPEND_TIME
 
+    def _append_one(self, batch: memoryview, header: BatchHeader, leader_epoch: int) -> Appended:
+        """What nearly every append is, in fewer steps than `_append_own`: one batch of data whose timestamps
+        stand."""
+        self._check_writable()
+        base_offset = self.log_end_offset
+        last_offset = base_offset + header.last_offset_delta
+        size_bytes, max_timestamp = len(batch), header.max_timestamp
+        assign(batch, 0, base_offset, leader_epoch)
+        try:
+            segment = self._segments.active
+            if segment.should_roll(
+                size_bytes, last_offset, max_timestamp, self._clock.now_ms(), self._limits
+            ):
+                segment = self.roll(base_offset)
+            if leader_epoch != self.epochs.latest:
+                self._begin_epoch(leader_epoch, base_offset)
+            self._touched = True
+            segment.note(segment.append(batch, base_offset), size_bytes, last_offset, max_timestamp)
+            if header.producer_id >= 0:
+                self.producers.replay(header, base_offset, max_timestamp)
+            self._end_at(last_offset + 1)
+        except OSError as error:
+            raise self._append_failed(error) from error
+        return Appended(base_offset, last_offset, NO_TIMESTAMP, self.log_start_offset, False)
+
     def _append_own(
         self, batches: memoryview, examined: list[tuple[int, BatchHeader]], leader_epoch: int
     ) -> Appended:
         """Write batches that get their offsets here."""
         now_ms = self._clock.now_ms()
         base_offset = self.log_end_offset
-        append_time = now_ms if self._stamps else NO_TIMESTAMP
+        append_time = now_ms if self.settings.message_timestamp_type == LOG_APPEND_TIME else NO_TIMESTAMP
         placed = place_own(
             batches,
             examined,
@@ -274,10 +298,7 @@ class Log:
 
     def _write(self, data: memoryview, placed: list[Placed], now_ms: int) -> None:
         """Put batches at the end: one write, into one segment, and every state that follows from it."""
-        if self._closed:
-            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{self.path} is closed")
-        if self.directory.failure is not None:
-            raise self.directory.failure
+        self._check_writable()
         markers = read_markers(data, placed)
         try:
             self._write_placed(data, placed, markers, now_ms)
@@ -289,7 +310,9 @@ class Log:
     ) -> None:
         first_offset = placed[0].base_offset
         next_offset = placed[-1].next_offset
-        max_timestamp = max([batch.max_timestamp for batch in placed])
+        max_timestamp = placed[0].max_timestamp
+        if len(placed) > 1:
+            max_timestamp = max(batch.max_timestamp for batch in placed)
         segment = self._segments.active
         if segment.should_roll(len(data), next_offset - 1, max_timestamp, now_ms, self._limits):
             segment = self.roll(first_offset)
@@ -299,7 +322,7 @@ class Log:
         self._touched = True
         position = segment.append(data, first_offset)
         for header, base_offset, _, max_timestamp in placed:
-            size_bytes = header.size_bytes
+            size_bytes = header.batch_length + LENGTH_OVERHEAD
             segment.note(position, size_bytes, base_offset + header.last_offset_delta, max_timestamp)
             position += size_bytes
             if base_offset in markers:
@@ -309,6 +332,15 @@ class Log:
                     segment.aborted.append(aborted)
             elif header.producer_id >= 0:
                 self.producers.replay(header, base_offset, max_timestamp)
+        self._end_at(next_offset)
+
+    def _check_writable(self) -> None:
+        if self._closed:
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{self.path} is closed")
+        if self.directory.failure is not None:
+            raise self.directory.failure
+
+    def _end_at(self, next_offset: int) -> None:
         self.log_end_offset = next_offset
         if self._high_watermark is None:
             self.producers.commit(next_offset)
@@ -352,68 +384,6 @@ class Log:
         self._segments.add(segment)
         self._limits = RollLimits.of(self.settings, self._random)
         return segment
-
-    # Reading
-
-    def read(
-        self, offset: int, max_bytes: int, *, upto: int | None = None, at_least_one: bool = True
-    ) -> FileSlice | None:
-        """Batches from the one that holds `offset` on, out of one segment and below `upto`, or None.
-
-        The last batch may be cut at `max_bytes`. A first batch that is larger comes whole, or not at all
-        unless `at_least_one`.
-        """
-        found = self._find_slice(offset, max_bytes, upto, at_least_one=at_least_one)
-        return None if found is None else found[1]
-
-    def read_committed(
-        self, offset: int, max_bytes: int, *, at_least_one: bool = True
-    ) -> tuple[FileSlice | None, list[Aborted]]:
-        """Likewise, below the last stable offset; and the aborted transactions that have something there."""
-        stable = self.last_stable_offset
-        found = self._find_slice(offset, max_bytes, stable, at_least_one=at_least_one)
-        if found is None:
-            return None, []
-        segment, piece = found
-        try:
-            return piece, aborted_in(self._segments, segment, piece, offset, stable)
-        except (OSError, Corruption) as error:
-            raise self.directory.refused(error) from error
-
-    def aborted_between(self, start: int, end: int) -> list[Aborted]:
-        """The aborted transactions with something from offset `start` to below `end`."""
-        return aborted_between(self._segments, start, end)
-
-    def _find_slice(
-        self, offset: int, max_bytes: int, upto: int | None, *, at_least_one: bool
-    ) -> tuple[Segment, FileSlice] | None:
-        end_offset = self.log_end_offset
-        if not self.log_start_offset <= offset <= end_offset:
-            message = f"offset {offset} is outside {self.log_start_offset} to {end_offset}"
-            raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, message)
-        limit = None if upto is None or upto >= end_offset else upto
-        if offset >= (end_offset if limit is None else limit):
-            return None
-        if self.directory.failure is not None:
-            raise self.directory.failure
-        try:
-            return find_slice(self._segments, offset, limit, max_bytes, at_least_one=at_least_one)
-        except (OSError, Corruption) as error:
-            raise self.directory.refused(error) from error
-
-    def offset_for_time(self, timestamp: int) -> tuple[int, int] | None:
-        """(timestamp, offset) of the first record at `timestamp` or later."""
-        with self.directory.guard(may_be_full=True):
-            return first_at(self._segments, timestamp, self.log_start_offset)
-
-    def max_timestamp(self) -> tuple[int, int] | None:
-        """(timestamp, offset) of the record with the largest timestamp, the first of equals."""
-        with self.directory.guard(may_be_full=True):
-            return latest(self._segments, self.log_start_offset)
-
-    def epoch_end_offset(self, leader_epoch: int) -> tuple[int, int]:
-        """The largest known epoch up to `leader_epoch`, and the offset at which it ended."""
-        return self.epochs.end_offset(leader_epoch, self.log_end_offset)
 
     # Flushing
 

@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.records.batch import (
+    CONTROL_FLAG,
+    LENGTH_OVERHEAD,
     NO_TIMESTAMP,
     BatchHeader,
     CorruptBatch,
@@ -73,10 +75,10 @@ def read_markers(data: memoryview, placed: list[Placed]) -> dict[int, EndMarker 
     markers: dict[int, EndMarker | None] = {}
     position = 0
     for header, base_offset, _, _ in placed:
-        if header.is_control and header.producer_id >= 0:
+        if header.attributes & CONTROL_FLAG and header.producer_id >= 0:
             try:
                 markers[base_offset] = read_marker(data, position)
             except CorruptBatch as error:
                 raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"batch {base_offset}: {error}") from None
-        position += header.size_bytes
+        position += header.batch_length + LENGTH_OVERHEAD
     return markers

@@ -344,7 +344,7 @@ class Segment:
         if first is None:
             first = self._rolling_timestamp = self.first_timestamp()
         waited_ms = max_timestamp - first if first >= 0 else now_ms - self.created_ms
-        offsets, times = self.indexes
+        offsets, times = self._indexes or self.indexes
         return (
             self.size > limits.segment_bytes - size_bytes
             or waited_ms > limits.segment_ms
@@ -360,7 +360,8 @@ class Segment:
 
     def append(self, data: Bytes, first_offset: int) -> int:
         """Write whole batches with one write and return their position; `note` each of them afterwards."""
-        position = self.file.append(data)
+        file = self._file
+        position = (self.file if file is None or self.sealed else file).append(data)
         self._tail_offset = first_offset
         self._tail_position = position
         self.size = position + len(data)
@@ -372,7 +373,7 @@ class Segment:
             self.max_timestamp = max_timestamp
             self.offset_of_max_timestamp = last_offset
         if self._bytes_since_index > self.index_interval_bytes:
-            offsets, times = self.indexes
+            offsets, times = self._indexes or self.indexes
             offsets.append(last_offset, position)
             times.append_if_later(self.max_timestamp, self.offset_of_max_timestamp)
             self._bytes_since_index = 0
