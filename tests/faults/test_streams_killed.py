@@ -29,25 +29,27 @@ from tests.faults.streams_driver import INPUTS, STREAMS, TABLES, topology
 
 APPLICATION = "killed"
 PARTITIONS = 2
+CLOSING_MS = 3_600_000
 PATIENCE_SECONDS = 400.0
 DRIVER = Path(__file__).with_name("streams_driver.py")
 Given = list[tuple[str, str, str, int]]
 
 
 def inputs(count: int, chooser: Random) -> tuple[Given, Given, Given]:
-    """Rows of tables, then streams in the order of their times, then what closes all windows."""
+    """Rows of tables, then streams in the order of their times, then what closes all windows. Times are of
+    today: retention deletes older records from topics and from changelogs of windows."""
+    first = (time.time_ns() // 1_000_000 - CLOSING_MS) // 10_000 * 10_000
     keys = [f"user-{number}" for number in range(20)]
-    tables: Given = [("countries", letter, letter.upper(), 0) for letter in "abcdefghij"]
+    tables: Given = [("countries", letter, letter.upper(), first) for letter in "abcdefghij"]
     for key in keys:
-        tables.append(("users", key, chooser.choice(keys), 0))
-        tables.append(("places", key, f"place-{chooser.randrange(9)}", 0))
+        tables.append(("users", key, chooser.choice(keys), first))
+        tables.append(("places", key, f"place-{chooser.randrange(9)}", first))
     streams: Given = []
     for number in range(count):
         topic = chooser.choice(["views", "views", "clicks", "clicks"])
-        streams.append(
-            (topic, chooser.choice(keys), f"{chooser.choice('abcdefghijxyz')}{number}", number * 10)
-        )
-    closing = [(topic, key, f"x{topic}", 10_000_000) for topic in ("views", "clicks") for key in keys]
+        value = f"{chooser.choice('abcdefghijxyz')}{number}"
+        streams.append((topic, chooser.choice(keys), value, first + number * 10))
+    closing = [(topic, key, f"x{topic}", first + CLOSING_MS) for topic in ("views", "clicks") for key in keys]
     return tables, streams, closing
 
 

@@ -38,7 +38,7 @@ _PARCEL: Final = pa.schema(
         ("max_timestamp", pa.int64()),
     ]
 )
-_COLUMNS: Final = (
+PARCELS: Final = (
     "shard int, source int, number bigint, topic string, partition int, payload binary, records int, "
     "base_timestamp bigint, max_timestamp bigint"
 )
@@ -47,7 +47,12 @@ _COLUMNS: Final = (
 def sharded(frame: DataFrame, columns: frozenset[str], options: WriteOptions, shards: int) -> DataFrame:
     """The rows of `frame` as parcels in `shards` parts: all of a target partition in one, and in order."""
     given = frame.select(*[frame[field.name] for field in frame.schema if field.name in columns])
-    parcels = given.mapInArrow(packing(columns, options, shards), _COLUMNS)
+    parcels = given.mapInArrow(packing(columns, options, shards), PARCELS)
+    return gathered(parcels, shards)
+
+
+def gathered(parcels: DataFrame, shards: int) -> DataFrame:
+    """What was packed into parcels for so many shards, each with the one task that writes it."""
     return parcels.repartitionById(shards, SHARD).sortWithinPartitions(SOURCE, NUMBER)
 
 

@@ -26,7 +26,7 @@ from penstock.spark.clusters import cluster_for
 from penstock.spark.executors import wait_for_slots
 from penstock.spark.options import WriteOptions
 from penstock.spark.progress import ASSUMED_RETENTION_MS, Batch, Decision, decide, last_committed
-from penstock.spark.sharding import sharded, unpacked
+from penstock.spark.sharding import gathered, sharded, unpacked
 from penstock.spark.sink import checked_columns
 from penstock.wire import group_offsets
 from penstock.wire.cluster import Cluster, TopicPartition
@@ -87,19 +87,24 @@ class TransactionalWriter:
         return self._committed
 
     def write(
-        self, rows: DataFrame, batch: Batch, offsets: Mapping[TopicPartition, int] | None = None
+        self,
+        rows: DataFrame,
+        batch: Batch,
+        offsets: Mapping[TopicPartition, int] | None = None,
+        shards: int | None = None,
     ) -> Written:
         """Write the rows and commit the progress; all of it once, whatever is repeated.
 
         `offsets` are the input's, committed for the group. Without them the ends of what was written are:
-        a group must name partitions to remember anything, and so it shows no lag of its own.
+        a group must name partitions to remember anything, and so it shows no lag of its own. With `shards`
+        the rows are parcels that were packed for so many (`sharding.packing`) by who made them.
         """
         if self._committed is None:
             self.open()
         if self._decide(batch) is Decision.SKIP:
             log.info("batch %d was committed before and is skipped", batch.batch_id)
             return Written(0, skipped=True)
-        written = self._repeated(rows, batch, offsets)
+        written = self._repeated(rows, batch, offsets, shards)
         self._last = batch
         return written
 
@@ -136,12 +141,12 @@ class TransactionalWriter:
         )
 
     def _repeated(
-        self, rows: DataFrame, batch: Batch, offsets: Mapping[TopicPartition, int] | None
+        self, rows: DataFrame, batch: Batch, offsets: Mapping[TopicPartition, int] | None, shards: int | None
     ) -> Written:
         for attempt in range(1, self._attempts + 1):
             transaction = self._owner.begin(self._deadline())
             try:
-                ends, records = write_in(transaction, rows, self._options)
+                ends, records = write_in(transaction, rows, self._options, shards)
                 progress = ends if offsets is None else offsets
                 self._commit_offsets(batch, progress)
             except Fenced:
@@ -172,14 +177,17 @@ class TransactionalWriter:
 
 
 def write_in(
-    transaction: Transaction, rows: DataFrame, options: WriteOptions
+    transaction: Transaction, rows: DataFrame, options: WriteOptions, shards: int | None = None
 ) -> tuple[dict[TopicPartition, int], int]:
     """Write all rows in the transaction; where each partition ends then, and how many rows there were."""
-    columns = checked_columns(rows.schema, options)
-    shards = sharded(rows, columns, options, _shard_count(rows.sparkSession, options))
+    if shards is not None:
+        parts = gathered(rows, shards)
+    else:
+        columns = checked_columns(rows.schema, options)
+        parts = sharded(rows, columns, options, shard_count(rows.sparkSession, options))
     task = _writing(transaction, options)
     # Last stage of its job, so that a failing task fails the job: nothing may shuffle after it.
-    results = shards.mapInArrow(task, _RESULT, barrier=True).collect()
+    results = parts.mapInArrow(task, _RESULT, barrier=True).collect()
     ends = {TopicPartition(result.topic, result.partition): result.end for result in results}
     return ends, sum(result.records for result in results)
 
@@ -219,7 +227,7 @@ def _result(producer: Producer) -> pa.RecordBatch:
     )
 
 
-def _shard_count(spark: SparkSession, options: WriteOptions) -> int:
+def shard_count(spark: SparkSession, options: WriteOptions) -> int:
     """As many tasks as can run at once, which a barrier stage needs; no more than there are partitions."""
     deadline = Deadline(options.delivery_seconds)
     slots = wait_for_slots(spark, deadline)

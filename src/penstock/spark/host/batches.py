@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 import re
 import uuid
-from collections.abc import Callable, Mapping
-from typing import Final
+from collections.abc import Iterator, Mapping
+from typing import Final, Protocol
 
+import pyarrow as pa
 from pyspark import Broadcast
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
@@ -18,9 +19,12 @@ from penstock.spark.host.commits import Commits
 from penstock.spark.host.program import CLIENT_ID, Order, Program
 from penstock.spark.host.rows import NEXT, RECORD, SCHEMA
 from penstock.spark.host.ticking import without_tick
-from penstock.spark.host.work import shipped, work
+from penstock.spark.host.work import Work, shipped, work
+from penstock.spark.options import WriteOptions
 from penstock.spark.progress import Batch
+from penstock.spark.sharding import PARCELS, packing
 from penstock.spark.source import from_json
+from penstock.spark.transactional import shard_count
 from penstock.wire import offsets
 from penstock.wire.cluster import TopicPartition
 from penstock.wire.deadline import Deadline
@@ -30,14 +34,24 @@ log = logging.getLogger(__name__)
 
 PATIENCE_SECONDS: Final = 60.0
 ATTEMPTS: Final = 4  # as often as Spark tries a task
-WRITTEN: Final = ("key", "value", "topic", "partition", "headers", "timestamp")
+WRITTEN: Final = frozenset({"key", "value", "topic", "partition", "headers", "timestamp"})
 # What a repetition may heal: processes and connections that were lost. A user's function fails again.
 _PASSING: Final = re.compile(
     r"penstock\.wire\.|ExecutorLost|Executor heartbeat|worker exited|crashed|FetchFailed|fetch failed|"
     r"[Bb]arrier|Connection (reset|refused)|SparkOutOfMemory|Remote RPC client disassociated"
 )
 
-Write = Callable[[DataFrame, Batch, Mapping[TopicPartition, int]], None]
+
+class Sink(Protocol):
+    """Where rows go: with a transaction, or without."""
+
+    options: WriteOptions
+    packed: bool
+    """Whether it takes rows as parcels of the sink."""
+
+    def write(
+        self, rows: DataFrame, batch: Batch, ends: Mapping[TopicPartition, int], shards: int | None
+    ) -> None: ...
 
 
 class GrownTopic(RuntimeError):
@@ -53,9 +67,9 @@ class Batches:
         commits: Commits,
         checkpoint: Checkpoint,
         positions: Mapping[TopicPartition, int],
-        write: Write,
+        sink: Sink,
     ) -> None:
-        self._program, self._commits, self._checkpoint, self._write = program, commits, checkpoint, write
+        self._program, self._commits, self._checkpoint, self._sink = program, commits, checkpoint, sink
         self._positions = dict(positions)
         self._shipped: Broadcast[bytes] | None = None
 
@@ -86,7 +100,8 @@ class Batches:
                 self._global_ends(),
             )
             try:
-                self._write(self._frame(rows, order, ends).select(*WRITTEN), batch, ends)
+                shards = shard_count(rows.sparkSession, self._sink.options) if self._sink.packed else None
+                self._sink.write(self._frame(rows, order, ends, shards), batch, ends, shards)
                 return token
             except Fenced:
                 raise
@@ -96,18 +111,27 @@ class Batches:
                 log.warning("batch %d, attempt %d failed and is repeated: %s", batch.batch_id, attempt, error)
         raise AssertionError("the last attempt returns or raises")
 
-    def _frame(self, rows: DataFrame, order: Order, ends: Mapping[TopicPartition, int]) -> DataFrame:
+    def _frame(
+        self, rows: DataFrame, order: Order, ends: Mapping[TopicPartition, int], shards: int | None
+    ) -> DataFrame:
         """The stages one behind the other, with a shuffle before each; the first needs none if it has no
         state."""
-        assert self._shipped is not None
         frame = rows.select(*RECORD)
         for number, stage in enumerate(self._program.stages):
             if number or stage.keeps_state:
                 if not number:
                     frame = frame.withColumn(NEXT, self._first_shards(ends))
                 frame = frame.repartitionById(stage.shards, NEXT)
-            frame = frame.mapInArrow(work(self._shipped, self._program.run_id, number, order), SCHEMA)
-        return frame
+            task = self._work(number, order)
+            if number + 1 == len(self._program.stages) and shards is not None:
+                pack = packing(WRITTEN, self._sink.options, shards)
+                return frame.mapInArrow(_both(task, pack), PARCELS)
+            frame = frame.mapInArrow(task, SCHEMA)
+        return frame.select(*WRITTEN)
+
+    def _work(self, stage: int, order: Order) -> Work:
+        assert self._shipped is not None
+        return work(self._shipped, self._program.application_id, self._program.run_id, stage, order)
 
     def _first_shards(self, ends: Mapping[TopicPartition, int]) -> Column:
         """The Spark partition of a record as it was read: its own partition's shard where its run is."""
@@ -136,3 +160,12 @@ class Batches:
                     f"{place} is new, and the application was started with {run.shards} shards for it: "
                     "start it again"
                 )
+
+
+def _both(first: Work, second: Work) -> Work:
+    """In one Python worker, where two functions of Spark's would take two."""
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return second(first(batches))
+
+    return run

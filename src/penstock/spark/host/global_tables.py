@@ -23,11 +23,12 @@ from penstock.wire.cluster import TopicPartition
 
 log = logging.getLogger(__name__)
 
-_known: dict[str, GlobalTables] = {}
+_known: dict[str, GlobalTables] = {}  # by application
 
 
 class GlobalTables:
     def __init__(self, program: Program) -> None:
+        self.run_id = program.run_id
         self._program = program
         self._tasks = [
             Task(
@@ -66,9 +67,8 @@ def global_tables(program: Program, ends: Mapping[TopicPartition, int]) -> Mappi
     """The rows of all global tables by store, up to date."""
     if not ends:
         return {}
-    tables = _known.get(program.run_id)
-    if tables is None:
-        _known.clear()
-        tables = _known[program.run_id] = GlobalTables(program)
+    tables = _known.get(program.application_id)
+    if tables is None or tables.run_id != program.run_id:
+        tables = _known[program.application_id] = GlobalTables(program)
     tables.catch_up(ends)
     return tables.cells

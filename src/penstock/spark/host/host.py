@@ -32,13 +32,14 @@ from penstock.spark.host.batches import Batches
 from penstock.spark.host.commits import Commits
 from penstock.spark.host.program import CLIENT_ID, Order, Program
 from penstock.spark.host.settings import HostSettings
+from penstock.spark.host.sinks import PlainSink, TransactionalSink
 from penstock.spark.host.stages import stages
 from penstock.spark.host.standing_by import InstanceDirectory, Turn
 from penstock.spark.host.starting import input_places, starting_offsets
 from penstock.spark.host.task_cache import new_task
 from penstock.spark.host.ticking import TICK_MS, TickingDataSource
 from penstock.spark.options import SERVERS, write_options
-from penstock.spark.progress import Batch, last_committed
+from penstock.spark.progress import last_committed
 from penstock.spark.source import to_json
 from penstock.spark.transactional import TransactionalWriter
 from penstock.wire.cluster import TopicPartition
@@ -198,15 +199,8 @@ class Host:
     def _started(self, spark: SparkSession, trigger: Mapping[str, Any] | None, place: Path) -> StreamingQuery:
         assert self.program is not None
         assert self.commits is not None
-        sink = {SERVERS: self.servers, "kafka.compression.type": self.settings.compression}
-        writer = TransactionalWriter(
-            write_options(sink),
-            transactional_id=self.application_id,
-            group_id=self.application_id,
-            timeout_ms=self.settings.transaction_timeout_ms,
-            attempts=1,
-        )
-        committed = writer.open()
+        sink = self._sink()
+        committed = sink.writer.open()
         self.commits.begin(
             last_committed((found.metadata for found in committed.values()), self.application_id)
         )
@@ -218,14 +212,7 @@ class Host:
         )
         checkpoint = self._fresh_checkpoint(place)
 
-        def write(rows: DataFrame, batch: Batch, ends: Mapping[TopicPartition, int]) -> None:
-            if self.settings.exactly_once:
-                writer.write(rows, batch, ends)
-                return
-            rows.write.format("penstock").options(**sink).mode("append").save()
-            writer.commit(batch, ends)
-
-        batches = Batches(self.program, self.commits, Checkpoint(spark, str(checkpoint)), begin, write)
+        batches = Batches(self.program, self.commits, Checkpoint(spark, str(checkpoint)), begin, sink)
 
         def on_batch(rows: DataFrame, batch_id: int) -> None:
             with self._batch:
@@ -242,6 +229,17 @@ class Host:
         if trigger is not None:
             stream = stream.trigger(**trigger)
         return stream.foreachBatch(on_batch).start()
+
+    def _sink(self) -> TransactionalSink | PlainSink:
+        given = {SERVERS: self.servers, "kafka.compression.type": self.settings.compression}
+        writer = TransactionalWriter(
+            write_options(given),
+            transactional_id=self.application_id,
+            group_id=self.application_id,
+            timeout_ms=self.settings.transaction_timeout_ms,
+            attempts=1,  # each attempt makes the state anew: `Batches` repeats
+        )
+        return TransactionalSink(writer, given) if self.settings.exactly_once else PlainSink(writer, given)
 
     def _source(self, spark: SparkSession, begin: Mapping[TopicPartition, int]) -> DataFrame:
         interval_ms = self._shortest_wall_clock_interval()

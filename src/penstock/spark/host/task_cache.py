@@ -28,6 +28,7 @@ MOST_TASKS: Final = 64
 
 @dataclass
 class Loaded:
+    run_id: str
     task: Task
     step: int
     token: str | None
@@ -35,13 +36,16 @@ class Loaded:
     """What the topic of marks was last told by this worker."""
 
 
-_kept: OrderedDict[tuple[str, int, int], Loaded] = OrderedDict()
+_kept: OrderedDict[tuple[str, int, int], Loaded] = OrderedDict()  # by application, sub-topology and shard
 
 
 def take(program: Program, order: Order, run: Run, shard: int) -> Loaded:
     """The task of a shard, with the state in which this run must find it."""
     wanted = order.step(run) - 1
-    kept = _kept.pop((program.run_id, run.group, shard), None)
+    kept = _kept.pop((program.application_id, run.group, shard), None)
+    if kept is not None and kept.run_id != program.run_id:  # of an earlier start, perhaps of other code
+        kept.task.close()
+        kept = None
     files = StateFiles(program.directory(run.group, shard))
 
     def tokens(step: int) -> str | None:
@@ -62,12 +66,12 @@ def take(program: Program, order: Order, run: Run, shard: int) -> Loaded:
         saved = [restore(plan, program.application_id, program.servers, name, shard, order.read_before)]
         log.info("task %s was restored from its changelogs", name)
     task.load(saved)
-    return Loaded(task, wanted, tokens(wanted))
+    return Loaded(program.run_id, task, wanted, tokens(wanted))
 
 
 def put_back(program: Program, run: Run, shard: int, loaded: Loaded, step: int, token: str) -> None:
     loaded.step, loaded.token = step, token
-    _kept[program.run_id, run.group, shard] = loaded
+    _kept[program.application_id, run.group, shard] = loaded
     while len(_kept) > MOST_TASKS:
         _, oldest = _kept.popitem(last=False)
         oldest.task.close()

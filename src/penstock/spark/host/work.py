@@ -4,6 +4,7 @@ and give rows to the stages after it and to the sink.
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
@@ -24,7 +25,8 @@ from penstock.spark.host.task_cache import Loaded
 Work = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 _PARTITION_BITS: Final = 16
-_programs: dict[str, Program] = {}
+_LOOK_SELDOM: Final = (50_000, 50, 100)
+_programs: dict[str, Program] = {}  # by application
 
 
 def shipped(program: Program) -> bytes:
@@ -32,13 +34,15 @@ def shipped(program: Program) -> bytes:
     return bytes(cloudpickle.dumps(program))
 
 
-def work(program: Broadcast[bytes], run_id: str, stage: int, order: Order) -> Work:
+def work(program: Broadcast[bytes], application_id: str, run_id: str, stage: int, order: Order) -> Work:
     """The function for `mapInArrow` of a stage."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        known = _programs.get(run_id)
-        if known is None:
-            known = _programs[run_id] = cloudpickle.loads(program.value)
+        known = _programs.get(application_id)
+        if known is None or known.run_id != run_id:
+            # State is many objects that live long: a collector that looks at them often takes its time.
+            gc.set_threshold(*_LOOK_SELDOM)
+            known = _programs[application_id] = cloudpickle.loads(program.value)
         context = TaskContext.get()
         partition = 0 if context is None else context.partitionId()
         shard = _Shard(known, order, stage, partition)
@@ -215,4 +219,6 @@ def _merged(table: pa.Table | None) -> Iterable[RawRecord]:
 
 
 def _records(table: pa.Table, order: Any) -> Iterable[RawRecord]:
-    return map(RawRecord._make, rows.records(table.take(order)))
+    if not np.array_equal(order, np.arange(len(order))):
+        table = table.take(order)
+    return map(RawRecord._make, rows.records(table))
