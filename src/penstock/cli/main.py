@@ -24,8 +24,10 @@ INTERRUPTED: Final = 130
 
 COMMANDS: Final = {
     "broker": ("penstock.cli.broker:broker", "Run one broker in the foreground."),
+    "cluster": ("penstock.cli.cluster:cluster", "Show the brokers of a cluster and how its partitions are."),
     "console": ("penstock.cli.console:console", "Run the web console."),
     "consume": ("penstock.cli.consume:consume", "Print the records of a topic."),
+    "group": ("penstock.cli.group:group", "List, describe, move and delete consumer groups."),
     "produce": ("penstock.cli.produce:produce", "Write lines of standard input to a topic."),
     "rest": ("penstock.cli.rest:rest", "Run the REST Proxy."),
     "registry": ("penstock.cli.registry:registry", "Run the Schema Registry."),

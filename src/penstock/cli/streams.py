@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import re
-import time
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import click
 
 from penstock.cli.options import client_options
 from penstock.cli.output import print_json, print_table
+from penstock.cli.targets import read_target, target_options
 from penstock.streams.resetting import ApplicationInfo, Applications
-from penstock.streams.targets import Target
-
-_DURATION = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?")
 
 
 @click.group()
@@ -46,12 +41,7 @@ def describe(application_id: str, bootstrap_servers: str, timeout_s: float, as_j
     "--input-topics", multiple=True, metavar="TOPIC[,TOPIC]…",
     help="Whose offsets are reset. May be repeated. [default: all that the application has committed]",
 )  # fmt: skip
-@click.option("--to-earliest", is_flag=True, help="To the beginning; this is the default.")
-@click.option("--to-latest", is_flag=True, help="To the end: what is there is not read again.")
-@click.option("--to-datetime", metavar="TIME", help="To a time, such as 2026-01-05T14:30:00.000 (UTC).")
-@click.option("--by-duration", metavar="DURATION", help="To so long ago, such as PT1H30M.")
-@click.option("--to-offset", type=click.IntRange(min=0), help="To an offset in every partition.")
-@click.option("--shift-by", type=int, help="So many records forward, or back if negative.")
+@target_options
 @click.option("--dry-run", is_flag=True, help="Only say what would be done.")
 @click.option("--force", is_flag=True, help="Fence an application that runs, instead of refusing.")
 @client_options
@@ -71,7 +61,7 @@ def reset(
     """
     topics = [name for given in input_topics for name in given.split(",") if name]
     applications = Applications(bootstrap_servers, timeout_s=timeout_s)
-    done = applications.reset(application_id, _target(**where), topics, force=force, dry_run=dry_run)
+    done = applications.reset(application_id, read_target(**where), topics, force=force, dry_run=dry_run)
     if as_json:
         offsets = [{"topic": t, "partition": p, "offset": o} for (t, p), o in sorted(done.offsets.items())]
         deleted = list(done.deleted_topics)
@@ -81,42 +71,6 @@ def reset(
     print_table("Offsets", ("Topic", "Partition", "Offset"), rows)
     for name in done.deleted_topics:
         click.echo(f"{name} {'would be deleted' if dry_run else 'deleted'}")
-
-
-def _target(
-    to_earliest: bool,
-    to_latest: bool,
-    to_datetime: str | None,
-    by_duration: str | None,
-    to_offset: int | None,
-    shift_by: int | None,
-) -> Target:
-    given = [to_earliest, to_latest, to_datetime, by_duration, to_offset is not None, shift_by is not None]
-    if sum(map(bool, given)) > 1:
-        raise click.UsageError("Only one of the options that begin with --to, --by and --shift can be given.")
-    timestamp = None
-    if to_datetime is not None:
-        timestamp = _milliseconds(to_datetime)
-    elif by_duration is not None:
-        timestamp = round(time.time() * 1000) - _duration_ms(by_duration)
-    return Target(latest=to_latest, timestamp_ms=timestamp, offset=to_offset, shift_by=shift_by)
-
-
-def _milliseconds(text: str) -> int:
-    try:
-        given = datetime.fromisoformat(text)
-    except ValueError:
-        raise click.UsageError(f"{text!r} is no time; write 2026-01-05T14:30:00.000 (UTC).") from None
-    moment = given if given.tzinfo is not None else given.replace(tzinfo=UTC)
-    return round(moment.timestamp() * 1000)
-
-
-def _duration_ms(text: str) -> int:
-    found = _DURATION.fullmatch(text)
-    if found is None or not any(found.groups()):
-        raise click.UsageError(f"{text!r} is no duration; write P1D, PT1H30M or PT30S.")
-    days, hours, minutes, seconds = (int(part or 0) for part in found.groups())
-    return timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds) // timedelta(milliseconds=1)
 
 
 def _fields(found: ApplicationInfo) -> dict[str, Any]:

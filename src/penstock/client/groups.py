@@ -1,17 +1,18 @@
 """`Groups`: consumer groups, their members, what they have committed and how far they are behind.
 
-Thin over `admin.Admin`, whose deadline and errors it shares; it joins no group. Called by the REST
-Proxy and by `streams.resetting`.
+Thin over `admin.Admin`, whose deadline and errors it shares; it joins no group. Called by the command line,
+the REST Proxy and `streams.resetting`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from penstock.client.admin import Admin, Partition
-from penstock.client.errors import BrokerRefused, GroupNotFound, InvalidValue
+from penstock.client.admin import Admin, Partition, partitions_of
+from penstock.client.errors import BrokerRefused, GroupNotFound, InvalidValue, TopicNotFound
 from penstock.client.metadata import GroupInfo, GroupMember, PartitionLag
+from penstock.client.targets import Places, Target
 
 GROUP_ID_NOT_FOUND = "GROUP_ID_NOT_FOUND"
 
@@ -64,6 +65,31 @@ class Groups:
         for at in self._admin.result(futures[group_id], doing).topic_partitions:
             if at.error is not None:
                 raise self._admin.connection.error(at.error, f"{doing} for {at.topic}-{at.partition}")
+
+    def offsets_for(
+        self, topics: Iterable[str], target: Target, committed: Mapping[Partition, int]
+    ) -> dict[Partition, int]:
+        """What `target` means for every partition of the topics, to a group that has `committed` so far."""
+        there = {topic.name: topic for topic in self._admin.topics(with_offsets=False)}
+        for name in topics:
+            if name not in there:
+                raise TopicNotFound(name)
+        places = partitions_of(there[name] for name in topics)
+        at_time = target.timestamp_ms
+        return target.offsets(
+            Places(
+                first=self._admin.start_offsets(places),
+                end=self._admin.end_offsets(places),
+                committed=committed,
+                at_time={} if at_time is None else self._admin.offsets_at(places, at_time),
+            )
+        )
+
+    def delete(self, group_id: str) -> None:
+        """Forget a group and its offsets; Kafka refuses while it has members."""
+        self.describe(group_id)
+        futures = self._admin.client.delete_consumer_groups([group_id], request_timeout=self._admin.timeout_s)
+        self._admin.result(futures[group_id], f"delete group {group_id!r}")
 
     def lags(self, group_id: str) -> tuple[GroupInfo, list[PartitionLag]]:
         """The group, and its lag on each partition that it has committed and that still exists."""

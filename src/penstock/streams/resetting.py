@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from penstock.client.admin import Admin, Partition, partitions_of
-from penstock.client.errors import ClientError, GroupNotFound, TopicNotFound
+from penstock.client.admin import Admin, Partition
+from penstock.client.errors import ClientError, GroupNotFound
 from penstock.client.groups import Groups
 from penstock.client.metadata import GroupMember, TopicInfo
+from penstock.client.targets import Target
 from penstock.client.transactions import Transactions
-from penstock.streams.targets import Places, Target
 from penstock.wire.cluster import Cluster
 from penstock.wire.deadline import Deadline
 from penstock.wire.errors import WireError
@@ -114,7 +114,7 @@ class Applications:
             )
         names = [topic.name for topic in found.internal_topics]
         topics = input_topics or sorted({topic for topic, _ in found.committed} - set(names))
-        planned = Reset(self._offsets(topics, target, found), tuple(names))
+        planned = Reset(self._groups.offsets_for(topics, target, found.committed), tuple(names))
         if not dry_run:
             self._fence(found)
             # What is not reset stays where it is, but forgets which version of the state belonged to it.
@@ -122,22 +122,6 @@ class Applications:
             for name in names:
                 self._admin.delete_topic(name)
         return planned
-
-    def _offsets(self, topics: Iterable[str], target: Target, found: ApplicationInfo) -> dict[Partition, int]:
-        there = {topic.name: topic for topic in self._admin.topics(with_offsets=False)}
-        for name in topics:
-            if name not in there:
-                raise TopicNotFound(name)
-        places = partitions_of(there[name] for name in topics)
-        at_time = target.timestamp_ms
-        return target.offsets(
-            Places(
-                first=self._admin.start_offsets(places),
-                end=self._admin.end_offsets(places),
-                committed=found.committed,
-                at_time={} if at_time is None else self._admin.offsets_at(places, at_time),
-            )
-        )
 
     def _internal_topics(self, application_id: str) -> list[TopicInfo]:
         topics = self._admin.topics()

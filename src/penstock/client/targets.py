@@ -1,5 +1,5 @@
-"""Where an application shall begin to read again: what the options of the reset mean in offsets. Arithmetic
-only.
+"""Where a group shall begin to read again: what the options of a reset mean in offsets. Arithmetic only;
+`groups` asks the cluster. Called by the command line.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from penstock.client.admin import Partition
 
 @dataclass(frozen=True)
 class Places:
-    """What is known of the partitions of the input topics."""
+    """What is known of the partitions."""
 
     first: Mapping[Partition, int]
     end: Mapping[Partition, int]

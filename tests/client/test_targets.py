@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.streams.targets import Places, Target
+from penstock.client.targets import Places, Target
 
 HERE, THERE = ("in", 0), ("in", 1)
 PLACES = Places(
