@@ -87,6 +87,33 @@ class Replicated:
         answer = self.node.ask(Api.FETCH, FETCH_VERSION, **fields)
         return answer.responses[0].partitions[0]
 
+    def session_fields(self, replica: int, session: tuple[int, int] = (0, 0)) -> dict[str, Any]:
+        return {
+            "replica_state": {"replica_id": replica, "replica_epoch": BROKER_EPOCH},
+            "max_wait": 0,
+            "min_bytes": 1,
+            "max_bytes": 10_000,
+            "session_id": session[0],
+            "session_epoch": session[1],
+            "forgotten_topics_data": (),
+        }
+
+    def follow(self, replica: int, offset: int | None, session: tuple[int, int] = (0, 0)) -> tuple[int, int]:
+        """Fetch in a session, naming the partition or not; gives the session as the next request has to
+        name it."""
+        partition = {
+            "partition": 0,
+            "current_leader_epoch": 0,
+            "fetch_offset": offset,
+            "last_fetched_epoch": 0 if offset else -1,
+            "log_start_offset": 0,
+            "partition_max_bytes": 10_000,
+        }
+        topics = () if offset is None else [{"topic_id": TOPIC_ID, "partitions": [partition]}]
+        fields = self.session_fields(replica, session)
+        answer = self.node.ask(Api.FETCH, FETCH_VERSION, **fields, topics=topics)
+        return answer.session_id, session[1] + 1
+
 
 def result_of(outcome: Any) -> Any:
     assert isinstance(outcome, Reply)
@@ -198,25 +225,9 @@ def test_a_follower_serves_consumers_and_not_other_followers(replicated: Replica
 
 
 def test_a_quiet_partition_is_not_told_and_wakes_its_follower_when_it_grows(replicated: Replicated) -> None:
-    session = {"session_epoch": 0, "max_wait": 500}
-    fields = {
-        "replica_state": {"replica_id": 2, "replica_epoch": BROKER_EPOCH},
-        "min_bytes": 1,
-        "max_bytes": 10_000,
-    }
-    partition = {
-        "partition": 0,
-        "current_leader_epoch": 0,
-        "fetch_offset": 0,
-        "last_fetched_epoch": -1,
-        "log_start_offset": 0,
-        "partition_max_bytes": 10_000,
-    }
-    topics = [{"topic_id": TOPIC_ID, "partitions": [partition]}]
-    fields["forgotten_topics_data"] = ()
-    first = replicated.node.ask(Api.FETCH, FETCH_VERSION, **fields, **session, topics=topics)
-    going_on = {"session_id": first.session_id, "session_epoch": 1, "max_wait": 500}
-    waiting = replicated.node.submit(Api.FETCH, FETCH_VERSION, **fields, **going_on, topics=())
+    session = replicated.follow(2, 0)
+    fields = replicated.session_fields(2, session)
+    waiting = replicated.node.submit(Api.FETCH, FETCH_VERSION, **{**fields, "max_wait": 500}, topics=())
     assert isinstance(waiting, Wait)
     assert len(waiting.watched) == 1
     assert isinstance(waiting.resume(False), Wait)

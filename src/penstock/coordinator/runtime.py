@@ -129,6 +129,10 @@ class Runtime(Generic[S]):
         try:
             # Without the lock: while it is loading nobody else touches the shard; who asks is told so.
             count = self._replay_all(shard)
+        except KafkaError as error:
+            shard.phase = Phase.FAILED
+            _log.info("%s-%d is not loaded: %s", self._topic, index, error)  # another leads it by now
+            return
         except Exception:
             # Answering from half a log would tell consumers that they never committed anything.
             shard.phase = Phase.FAILED

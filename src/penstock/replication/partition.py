@@ -270,9 +270,9 @@ class Partition(Replica):
             position != (self.leader_epoch, end_offset, follower.log_start_offset)
             or follower.broker_epoch != broker_epoch
             or told != (log.high_watermark, log.log_start_offset)
-            or log.log_end_offset != end_offset
+            or not log.high_watermark == log.log_end_offset == end_offset
         ):
-            return False
+            return False  # what is not committed may become so with every look: who hinders it may be gone
         follower.caught_up_at = follower.fetched_at = now
         return True
 

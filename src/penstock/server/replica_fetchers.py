@@ -27,6 +27,7 @@ from penstock.wire.replica_fetch import VERSION, Limits, Place, ReplicaSession, 
 LIST_OFFSETS_VERSIONS: Final = (8, 10)
 FIRST_PAUSE_SECONDS: Final = 0.02
 IDLE_SECONDS: Final = 60.0
+CLOSE_SECONDS: Final = 2.0
 
 _log = logging.getLogger(__name__)
 
@@ -138,7 +139,7 @@ class FetcherThread:
         self._changed.set()
         self._interrupt()
         if self._thread.is_alive():
-            self._thread.join()
+            self._thread.join(CLOSE_SECONDS)  # it may be connecting to a broker that does not answer
 
     def ask_anew(self) -> None:
         """When there is a partition that the request under way does not name: the leader may hold that
