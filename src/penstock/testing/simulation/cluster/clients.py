@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode
-from penstock.records.batch import iter_headers
+from penstock.records.batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE, iter_headers
 from penstock.records.record import Record as Encoded
 from penstock.records.record import encode_batch
 from penstock.testing.history.events import Acked, Assign, Poll, Polled, Record, Send, Value, Watermarks
@@ -16,6 +16,7 @@ from penstock.testing.history.recorder import Recorder
 from penstock.testing.simulation.clients import records_of
 from penstock.testing.simulation.cluster.metadata import ClusterClient
 
+ALL: Final = -1
 PAUSE_MS: Final = 60.0
 MAX_BATCH: Final = 4
 PRODUCE_TIMEOUT_MS: Final = 1_500
@@ -40,15 +41,16 @@ promises never gives them. All others are tried again."""
 
 
 class Producer:
-    """An idempotent producer with one batch in flight, which it repeats until it is acknowledged."""
+    """An idempotent producer with one batch in flight, which it repeats until it is acknowledged. With
+    `acks=1` it asks for no promise and never repeats: leaders then have what nobody else has."""
 
-    def __init__(self, client: ClusterClient, recorder: Recorder) -> None:
+    def __init__(self, client: ClusterClient, recorder: Recorder, *, acks: int = ALL) -> None:
         self.acked = 0
         self.refusal = ""
+        self._acks = acks
         self._client = client
         self._recorder = recorder
-        self._producer_id = -1
-        self._producer_epoch = 0
+        self._producer_id, self._producer_epoch = NO_PRODUCER_ID, NO_PRODUCER_EPOCH
         self._sequence = 0
         self._batch: dict[int, Value] = {}  # by operation, in the order of sending
         self._stopped = False
@@ -70,7 +72,7 @@ class Producer:
         self._stopped = True
 
     def _go_on(self) -> None:
-        if self._producer_id < 0:
+        if self._producer_id < 0 and self._acks == ALL:
             self._get_id()
         elif self._client.leader is None:
             self._client.refresh(self._go_on)
@@ -93,26 +95,36 @@ class Producer:
         self._client.anybody().call(Api.INIT_PRODUCER_ID, 4, fields, answered, self._try_again)
 
     def _try_again(self) -> None:
+        if self._acks != ALL:
+            self._give_up()
         self._client.leader = None
         self._client.later(self._go_on)
+
+    def _give_up(self) -> None:
+        """Nobody knows what became of the batch, and nobody will ask."""
+        for operation in self._batch:
+            self._recorder.info(operation, "no promise was asked for")
+        self._sequence += len(self._batch)
+        self._batch = {}
 
     def _send(self, leader: int) -> None:
         if not self._batch:
             if self._stopped:
                 return
             self._begin_batch()
+        now_ms = self._client.now_ms()
         batch = encode_batch(
-            [Encoded(None, value.encode()) for value in self._batch.values()],
+            [Encoded(None, value.encode(), (), now_ms) for value in self._batch.values()],
             producer_id=self._producer_id,
             producer_epoch=self._producer_epoch,
-            base_sequence=self._sequence,
+            base_sequence=self._sequence if self._acks == ALL else NO_SEQUENCE,
         )
         place = self._client.partition
         partitions = [{"index": place.number, "records": bytes(batch)}]
         topics = [{"name": place.topic, "partition_data": partitions}]
         fields = {
             "transactional_id": None,
-            "acks": -1,
+            "acks": self._acks,
             "timeout": PRODUCE_TIMEOUT_MS,
             "topic_data": topics,
         }
@@ -121,12 +133,16 @@ class Producer:
     def _begin_batch(self) -> None:
         for index in range(self._client.random.randint(1, MAX_BATCH)):
             value = Value(self.name, 0, self._sequence + index)
-            self._batch[self._recorder.invoke(self.name, Send(self._client.partition, value))] = value
+            send = Send(self._client.partition, value, idempotent=self._acks == ALL)
+            self._batch[self._recorder.invoke(self.name, send)] = value
 
     def _got(self, response: Any) -> None:
         result = response.responses[0].partition_responses[0]
         code = ErrorCode(int(result.error_code))
-        if code is ErrorCode.NONE:
+        if code is ErrorCode.NONE and self._acks != ALL:
+            self._give_up()
+            self._client.later(self._go_on, PAUSE_MS)
+        elif code is ErrorCode.NONE:
             for index, operation in enumerate(self._batch):
                 self._recorder.ok(operation, Acked(result.base_offset + index))
             self.acked += len(self._batch)

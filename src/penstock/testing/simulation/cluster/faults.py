@@ -16,16 +16,19 @@ from penstock.testing.simulation.world import World
 
 KINDS: Final = (
     "kill",
-    "kill",
+    "kill_leader",
+    "kill_leader",
     "pause",
+    "pause_leader",
     "split",
     "split_off",
+    "split_off_leader",
+    "pause_others",
     "cut_one_way",
     "cut_client",
-    "kill_leader",
     "restart_cleanly",
 )
-POWER_KINDS: Final = ("cut_power", "cut_power", "all_lose_power")
+POWER_KINDS: Final = ("cut_power", "vanish", "stand_last", "all_lose_power")
 
 
 class Faults:
@@ -37,6 +40,7 @@ class Faults:
         nodes: Mapping[int, ClusterNode],
         rules: ClusterRules,
         cut_client: Callable[[], None],
+        all_in_sync: Callable[[], bool],
     ) -> None:
         self.counts: Counter[str] = Counter()
         self._world = world
@@ -46,8 +50,12 @@ class Faults:
         self._nodes = nodes
         self._rules = rules
         self._cut_client_now = cut_client
+        self._all_in_sync = all_in_sync
         self._faulty = False
-        self._kinds = KINDS + (POWER_KINDS if plan.power_cuts else ())
+        self._lost_power: ClusterNode | None = None  # and may lack what it had, until it is in sync again
+        self._leaderships = 0
+        power = POWER_KINDS if plan.flush else POWER_KINDS[:-1]
+        self._kinds = KINDS + (power if plan.power_cuts else ())
 
     def begin(self) -> None:
         self._faulty = True
@@ -85,25 +93,73 @@ class Faults:
         if not node.is_up:
             node.start()
 
+    def look(self) -> None:
+        """After every step: who has just begun to lead may fail at once."""
+        leaderships = self._rules.leaderships
+        if leaderships > self._leaderships and self._faulty and self._random.random() < self._plan.deposed:
+            node = self._nodes[self._rules.last_leader]
+            self.counts["deposed"] += 1
+            fail = self._random.choice((self._kill, self._split_off, self._pause, self._cut_one_way))
+            self._soon(lambda: fail(node))
+        self._leaderships = leaderships
+
+    def _may_die(self) -> bool:
+        """Without flushing, somebody else's death could be one too many."""
+        if self._lost_power is not None and self._lost_power.is_up and self._all_in_sync():
+            self._lost_power = None
+        return self._plan.flush or self._lost_power is None
+
     def _kill(self, node: ClusterNode) -> None:
+        if not self._may_die():
+            return
         node.kill()
         self._rules.died(node.node_id)
         self._later(lambda: self._start(node))
 
-    def _kill_leader(self, node: ClusterNode) -> None:
+    def _a_leader(self, otherwise: ClusterNode) -> ClusterNode:
         leaders = [each for each in self._nodes.values() if each.leads_something]
-        self._kill(self._random.choice(leaders or [node]))
+        return self._random.choice(leaders or [otherwise])
+
+    def _kill_leader(self, node: ClusterNode) -> None:
+        self._kill(self._a_leader(node))
+
+    def _pause_leader(self, node: ClusterNode) -> None:
+        self._pause(self._a_leader(node))
+
+    def _split_off_leader(self, node: ClusterNode) -> None:
+        self._split_off(self._a_leader(node))
 
     def _cut_power(self, node: ClusterNode) -> None:
+        if not self._plan.flush:
+            if not self._may_die() or not self._all_in_sync():
+                return
+            self._lost_power = node
         node.cut_power()
         self._rules.died(node.node_id)
         self._later(lambda: self._start(node))
+
+    def _vanish(self, node: ClusterNode) -> None:
+        """What it sent last arrives when it lives again."""
+        self._split_off(node)
+        self._soon(lambda: self._cut_power(node))
+
+    def _stand_last(self, node: ClusterNode) -> None:
+        """A leader is left alone, and fails."""
+        leader = self._a_leader(node)
+        self._pause_others(leader)
+        self._soon(lambda: self._cut_power(leader))
+
+    def _soon(self, action: Callable[[], None]) -> None:
+        self._world.after(self._random.expovariate(1 / 100), lambda: action() if self._faulty else None)
 
     def _all_lose_power(self, _: ClusterNode) -> None:
         for node in self._nodes.values():
             self._cut_power(node)
 
     def _restart_cleanly(self, node: ClusterNode) -> None:
+        if not self._may_die():
+            return
+
         def stopped() -> None:
             self._rules.died(node.node_id)
             if self._faulty:
@@ -116,6 +172,12 @@ class Faults:
     def _pause(self, node: ClusterNode) -> None:
         node.pause()
         self._later(node.go_on)
+
+    def _pause_others(self, node: ClusterNode) -> None:
+        leader = self._a_leader(node)
+        for other in self._plan.broker_ids:
+            if other != leader.node_id:
+                self._pause(self._nodes[other])
 
     def _split(self, _: ClusterNode) -> None:
         hosts = [node.name for node in self._nodes.values()]

@@ -50,6 +50,9 @@ class ClusterClient:
     def random(self) -> Random:
         return self._world.random
 
+    def now_ms(self) -> int:
+        return self._world.now_ms()
+
     def later(self, action: Callable[[], None], most_ms: float = BACKOFF_MS) -> None:
         self._world.after(self.random.uniform(0, most_ms), action)
 

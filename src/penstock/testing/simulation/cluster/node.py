@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from penstock.controller.controller import Controller
+from penstock.handlers.broker import Broker
 from penstock.protocol.metadata import Node as Endpoint
 from penstock.replication.partition import Partition as Served
 from penstock.server.node import Node
@@ -23,7 +24,6 @@ from penstock.testing.simulation.cluster.plan import (
 )
 from penstock.testing.simulation.cluster.process import Machine, Process
 from penstock.testing.simulation.cluster.replicas import SimulatedFetchers, SimulatedIsr
-from penstock.testing.simulation.cluster.rules import ClusterRules
 from penstock.testing.simulation.world import World
 
 LISTENERS: Final = {CLIENT_PORT: "PLAINTEXT", CONTROLLER_PORT: "CONTROLLER"}
@@ -90,6 +90,10 @@ class ClusterNode:
 
     # What others see
 
+    @property
+    def broker(self) -> Broker | None:
+        return None if self._running is None else self._running.node.broker
+
     def accept(
         self, port: int, deliver: Callable[[bytes], None], lost: Callable[[], None]
     ) -> ServerEnd | None:
@@ -97,6 +101,13 @@ class ClusterNode:
             return None
         session = Session(self._running.node.broker, LISTENERS[port], "127.0.0.1")
         return self._running.process.accept(session, deliver, lost)
+
+    def take_touched(self) -> bool:
+        """Whether something has happened here since this was last asked."""
+        if self._running is None or not self._running.process.touched:
+            return False
+        self._running.process.touched = False
+        return True
 
     @property
     def leads_something(self) -> bool:
@@ -127,13 +138,6 @@ class ClusterNode:
             for partition in broker.partitions
         ]
         return "\n  ".join(told)
-
-    def check_invariants(self, rules: ClusterRules) -> None:
-        if self._running is not None:
-            broker = self._running.node.broker
-            controller = broker.controller
-            controller.quorum.raft.check_invariants()
-            rules.look(self.node_id, broker.partitions, controller.image, controller.last_offset)
 
 
 class _Running:

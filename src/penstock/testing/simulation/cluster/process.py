@@ -41,6 +41,8 @@ class Process:
         self._clock = clock
         self._backlog: list[Action] | None = None
         self._dead = False
+        self.touched = True
+        """Whether something has happened in it since somebody looked."""
         self._connections: list[ProcessEnd] = []
 
     @property
@@ -64,6 +66,7 @@ class Process:
         if self._backlog is not None:
             self._backlog.append(action)
         else:
+            self.touched = True
             action()
 
     def stop(self) -> None:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 from zlib import crc32
 
-from penstock.controller.image import Image, PartitionState
+from penstock.controller.image import Image
+from penstock.handlers.broker import Broker
 from penstock.records.batch import iter_headers
 from penstock.replication.partition import Partition
 
@@ -65,6 +66,10 @@ class ClusterRules:
         self._replicas: dict[int, dict[Place, _Replica]] = {}
         self._images: dict[int, Image] = {}
         self._followed: dict[int, int] = {}
+        self._news = False  # something has changed since the members of ISRs were looked at
+        self.leaderships = 0
+        """Leader epochs in which somebody led."""
+        self.last_leader = -1
 
     def died(self, node: int) -> None:
         """Whatever it has is read anew when it lives again."""
@@ -74,14 +79,10 @@ class ClusterRules:
     def committed_end(self, place: Place) -> int:
         return self._known[place].end if place in self._known else 0
 
-    def leaders(self) -> int:
-        """Leader epochs in which somebody led."""
-        return sum(len(known.leaders) for known in self._known.values())
-
-    def look(self, node: int, partitions: Iterable[Partition], image: Image, offset: int) -> None:
-        self._same_image(node, image, offset)
+    def look(self, node: int, broker: Broker) -> None:
+        self._same_image(node, broker.controller.image, broker.controller.last_offset)
         replicas = self._replicas.setdefault(node, {})
-        for partition in partitions:
+        for partition in broker.partitions:
             if partition.topic not in self._topics:
                 continue
             place = (partition.topic, partition.index)
@@ -91,7 +92,7 @@ class ClusterRules:
             log = partition.log
             seen = (partition.leads, partition.leader_epoch, log.high_watermark, log.log_end_offset)
             if seen != replica.seen:
-                replica.seen = seen
+                replica.seen, self._news = seen, True
                 self._changed(node, place, replica)
 
     def _changed(self, node: int, place: Place, replica: _Replica) -> None:
@@ -110,6 +111,9 @@ class ClusterRules:
 
     def _one_leader(self, node: int, known: _Known, replica: _Replica) -> None:
         partition = replica.partition
+        if partition.leader_epoch not in known.leaders:
+            self.leaderships += 1
+            self.last_leader = node
         first = known.leaders.setdefault(partition.leader_epoch, node)
         if first != node:
             raise Broken(f"{partition}: {first} and {node} lead in epoch {partition.leader_epoch}")
@@ -157,23 +161,35 @@ class ClusterRules:
                     f"{partition} on {node}: a follower calls {entry} committed, and no leader ever did"
                 )
 
-    def check_in_sync(self, node: int, states: Mapping[Place, PartitionState]) -> None:
-        """A member of the ISR in its present life has everything that is committed."""
-        for place, replica in self._replicas.get(node, {}).items():
-            state, known = states.get(place), self._known.get(place)
-            if state is None or known is None or node not in state.isr:
+    def check_in_sync(self, living: Mapping[int, Broker]) -> None:
+        """Members of an ISR, by the newest image that anybody has, have everything that is committed. One
+        that was started and has not registered yet may have lost what it had."""
+        if not self._news:
+            return
+        self._news = False
+        newest = max((broker.controller for broker in living.values()), key=lambda each: each.last_offset)
+        image = newest.image
+        lives = {node: broker.broker_epoch for node, broker in living.items()}
+        for place, known in self._known.items():
+            topic = image.topics.get(place[0])
+            if topic is None:
                 continue
-            if replica.partition.log.log_end_offset < known.end:
-                raise Broken(
-                    f"{replica.partition} on {node}: in sync, and the log ends at "
-                    f"{replica.partition.log.log_end_offset} though {known.end} is committed"
-                )
+            for node in topic.partitions[place[1]].isr:
+                replica = self._replicas.get(node, {}).get(place)
+                if replica is None or node not in lives or lives[node] != image.brokers[node].broker_epoch:
+                    continue
+                end = replica.partition.log.log_end_offset
+                if end < known.end:
+                    raise Broken(
+                        f"{replica.partition} on {node}: in sync, and the log ends at {end} though "
+                        f"{known.end} is committed"
+                    )
 
     def _same_image(self, node: int, image: Image, offset: int) -> None:
         """Whoever has followed the same log has the same image."""
         if self._followed.get(node) == offset:
             return
-        self._followed[node] = offset
+        self._followed[node], self._news = offset, True
         first = self._images.setdefault(offset, image)
         if first is not image and first != image:
             raise Broken(f"node {node}: the image at offset {offset} is not that of the others")

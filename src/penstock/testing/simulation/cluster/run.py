@@ -29,7 +29,7 @@ PARTITIONS: Final = 2
 PRODUCERS: Final = 3
 START_MS: Final = 15_000.0
 STEP_MS: Final = 200.0
-PEACE_MS: Final = 60_000.0
+PEACE_MS: Final = 30_000.0
 AUDIT_ROUNDS: Final = 100
 READ_BYTES: Final = 1 << 20
 
@@ -68,7 +68,13 @@ class ClusterRun:
         self._consumers: list[Consumer] = []
         self._clients: list[Client] = []
         self._faults = Faults(
-            self._world, self._network, self.plan, self._nodes, self._rules, self._cut_client
+            self._world,
+            self._network,
+            self.plan,
+            self._nodes,
+            self._rules,
+            self._cut_client,
+            self._is_full,
         )
 
     @property
@@ -83,7 +89,7 @@ class ClusterRun:
             len(self._nodes),
             self._world.steps,
             sum(producer.acked for producer in self._producers),
-            self._rules.leaders(),
+            self._rules.leaderships,
             len(history.events),
             tuple(sorted(Counter(self._faults.counts).items())),
         )
@@ -102,9 +108,16 @@ class ClusterRun:
         return self._recorder.history(finals, [replica for replica in replicas if replica is not None])
 
     def check_invariants(self) -> None:
-        """After every step."""
-        for node in self._nodes.values():
-            node.check_invariants(self._rules)
+        """After every step, of everybody to whom something has happened in it."""
+        touched = [node for node in self._nodes.values() if node.take_touched()]
+        for node in touched:
+            assert node.broker is not None, "the dead do nothing"
+            node.broker.controller.quorum.raft.check_invariants()
+            self._rules.look(node.node_id, node.broker)
+        if touched:
+            living = {node.node_id: node.broker for node in self._nodes.values() if node.broker is not None}
+            self._rules.check_in_sync(living)
+            self._faults.look()
 
     def _pass(self, duration_ms: float) -> None:
         self._world.run(duration_ms, self.check_invariants)
@@ -120,6 +133,16 @@ class ClusterRun:
     def _situation(self) -> str:
         """For whoever has to find the cause."""
         return "; ".join(node.situation(self._places) for node in self._nodes.values())
+
+    def _is_full(self) -> bool:
+        """Whether every replica is in every ISR, as the newest image has it."""
+        images = [(node.broker.controller.last_offset, node.broker.controller.image)
+                  for node in self._nodes.values() if node.broker is not None]  # fmt: skip
+        if not images:
+            return False
+        _, image = max(images, key=lambda found: found[0])
+        topic = image.topics.get(TOPIC)
+        return topic is not None and all(set(each.isr) == set(each.replicas) for each in topic.partitions)
 
     # Load
 
@@ -163,6 +186,11 @@ class ClusterRun:
         for number in range(PRODUCERS):
             client = self._client(f"p{number}", self._places[number % PARTITIONS])
             self._producers.append(Producer(client, self._recorder))
+        careless = [
+            Producer(self._client(f"n{place.number}", place), self._recorder, acks=1)
+            for place in self._places
+        ]
+        self._producers += careless
         self._consumers += [
             Consumer(self._client(f"c{place.number}", place), self._recorder) for place in self._places
         ]
