@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 from penstock.handlers.reply import HangUp, NoReply, Reply, Wait
 from penstock.protocol.primitives import MalformedMessage
-from penstock.server.frames import ConnectionLost, FrameReceiver, FrameSender, set_timeouts
+from penstock.server.frames import AHEAD_BYTES, ConnectionLost, FrameReceiver, FrameSender, set_timeouts
 from penstock.server.session import Session
+from penstock.server.turns import Turns
 
 if TYPE_CHECKING:
     from penstock.clock import Clock
@@ -24,7 +25,14 @@ class Connection:
     """A client's connection. `run` is the body of its thread; `close` may be called from any other."""
 
     def __init__(
-        self, sock: socket.socket, session: Session, clock: Clock, *, max_frame_bytes: int, idle_ms: int
+        self,
+        sock: socket.socket,
+        session: Session,
+        clock: Clock,
+        turns: Turns,
+        *,
+        max_frame_bytes: int,
+        idle_ms: int,
     ) -> None:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         set_timeouts(sock, idle_ms)
@@ -33,6 +41,8 @@ class Connection:
         self._clock = clock
         self._frames = FrameReceiver(sock, max_frame_bytes)
         self._answers = FrameSender(sock)
+        self._turns = turns
+        self._has_turn = False
         self._changed = Event()
         self._closing = False
 
@@ -49,6 +59,7 @@ class Connection:
         except Exception:
             _log.exception("connection closed: a request could not be served")
         finally:
+            self._end_turn()
             self._sock.close()
 
     def _flush_quietly(self) -> None:
@@ -72,18 +83,28 @@ class Connection:
         frame = self._frames.next_nowait()
         if frame is None:
             self._answers.flush()
+            self._end_turn()
             frame = self._frames.receive()
+            if frame is not None and len(frame) < AHEAD_BYTES and _is_produce(frame):
+                self._has_turn = self._turns.take()
         return frame
+
+    def _end_turn(self) -> None:
+        if self._has_turn:
+            self._has_turn = False
+            self._turns.give_up()
 
     def _serve(self, frame: memoryview) -> None:
         header, outcome = self._session.handle(frame)
         if not isinstance(outcome, NoReply):
             if isinstance(outcome, Wait):
                 self._answers.flush()
+                self._end_turn()
                 outcome = self._settle(outcome)
             self._answers.send(header, outcome.parts)
         if outcome.throttle_ms:
             self._answers.flush()
+            self._end_turn()
             self._mute(outcome.throttle_ms)
 
     def _mute(self, duration_ms: int) -> None:
@@ -114,3 +135,8 @@ class Connection:
             for watched in wait.watched:
                 watched.unwatch(self)
         return wait.resume(not changed or self._closing)
+
+
+def _is_produce(frame: memoryview) -> bool:
+    """By its API key, the first two bytes; Produce is 0."""
+    return len(frame) >= 2 and frame[0] == 0 and frame[1] == 0

@@ -12,6 +12,7 @@ from penstock.server.connection import Connection
 from penstock.server.limits import ConnectionLimits, ConnectionRefused
 from penstock.server.node import Node
 from penstock.server.session import Session
+from penstock.server.turns import Turns
 from penstock.settings import BrokerSettings, Listener
 
 Bound = list[tuple[Listener, socket.socket]]
@@ -29,6 +30,7 @@ class Server:
         self._node = node
         self._sockets = sockets
         self._limits = ConnectionLimits(node.broker)
+        self._turns = Turns()
         self._refused: list[tuple[float, socket.socket]] = []  # to be closed, and when
         self._connections: dict[Connection, Thread] = {}
         self._lock = Lock()
@@ -104,6 +106,7 @@ class Server:
                 client,
                 Session(self._node.broker, listener.name, host),
                 self._node.broker.clock,
+                self._turns,
                 max_frame_bytes=settings.socket_request_max_bytes,
                 idle_ms=settings.connections_max_idle_ms,
             )
