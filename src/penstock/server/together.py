@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 THREADS: Final = 8
@@ -22,6 +21,8 @@ def in_threads(tasks: Sequence[Task]) -> None:
     if len(tasks) < THREADS:
         one_by_one(tasks)
         return
+    from concurrent.futures import ThreadPoolExecutor  # not needed to start
+
     with ThreadPoolExecutor(THREADS, thread_name_prefix="together") as pool:
         for future in [pool.submit(task) for task in tasks]:
             future.result()
