@@ -24,7 +24,7 @@ from penstock.wire.deadline import Deadline
 from penstock.wire.errors import WireError
 from penstock.wire.replica_fetch import VERSION, Limits, Place, ReplicaSession, Wanted, read_response
 
-LIST_OFFSETS_VERSIONS: Final = (8, 10)
+LIST_OFFSETS_VERSIONS: Final = (8, 9)
 FIRST_PAUSE_SECONDS: Final = 0.02
 IDLE_SECONDS: Final = 60.0
 CLOSE_SECONDS: Final = 2.0
