@@ -130,6 +130,18 @@ def test_what_only_reads_waits_for_what_it_has_read(nodes: Nodes) -> None:
     assert looked.result() == ["t1"]
 
 
+def test_nobody_follows_what_comes_with_the_committed_and_is_not_committed_itself(nodes: Nodes) -> None:
+    active = nodes.active()
+    others = [node for node in VOTERS if node != active]
+    decide(nodes.controllers[active], topic(1))
+    nodes.pass_ms(500, without=[4])
+    decide(nodes.controllers[active], topic(2))
+    nodes.pass_ms(2200, without=others)  # the observer asks again, and gets both in one piece
+    observer = nodes.controllers[4]
+    assert observer.quorum.end_offset == nodes.controllers[active].quorum.end_offset
+    assert list(observer.image.topics) == ["t1"]
+
+
 def test_who_is_not_active_decides_nothing(nodes: Nodes) -> None:
     for node in {1, 2, 3, 4} - {nodes.active()}:
         promise = decide(nodes.controllers[node], topic(1))

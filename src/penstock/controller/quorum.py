@@ -126,15 +126,17 @@ class Quorum:
             return None, []
         whole = self._log.read_snapshot(snapshot, 0, 2**31 - 1)
         assert whole is not None, "a snapshot that is known is there"
-        return snapshot, [value for _, values in _batches(whole.data) for value in values]
+        return snapshot, [value for _, _, values in _batches(whole.data) for value in values]
 
     def steps_from(self, offset: int) -> Iterator[tuple[int, Values]]:
         """Each committed batch from `offset` on: the offset behind it, and its records; none for a control
         batch."""
         while offset < self.committed_offset:
             data = self._log.read(offset, _READ_BYTES)
-            self._bytes_since_snapshot += len(data)
-            for following, values in _batches(data):
+            for following, size_bytes, values in _batches(data):
+                if following > self.committed_offset:
+                    return  # what comes with it in one piece may never be committed
+                self._bytes_since_snapshot += size_bytes
                 offset = following
                 yield following, values
 
@@ -161,13 +163,14 @@ def _to_nobody(requests: Sequence[Request]) -> None:
     """Before there is a network nothing is sent; Raft takes it for lost."""
 
 
-def _batches(data: bytes) -> Iterator[tuple[int, Values]]:
+def _batches(data: bytes) -> Iterator[tuple[int, int, Values]]:
+    """The offset behind each batch, its size and its records."""
     for position, header in iter_headers(data):
         values: Values = []
         if not header.is_control:
             records = decode_batch(data, position)
             values = [record.value for record in records if record.value is not None]
-        yield header.next_offset, values
+        yield header.next_offset, header.size_bytes, values
 
 
 def _consecutive(batches: list[bytes], epoch: int) -> bytes:
