@@ -165,7 +165,7 @@ def kill_and_judge(
         progress.wait(rows + len(streams) * (kill + 1) // (kills + 2), driver)
         time.sleep(chooser.uniform(0, 1.0))  # any point of a batch
         driver.kill()
-        if kill % 2:
+        if kill % 2 == 0:
             shutil.rmtree(state)
     write(servers, closing)
     progress.wait(rows + len(streams) + len(closing), driver)
@@ -177,7 +177,7 @@ def kill_and_judge(
 
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize(
-    ("kills", "count"), [(2, 1500), pytest.param(12, 12_000, marks=pytest.mark.long)], ids=["short", "long"]
+    ("kills", "count"), [(1, 600), pytest.param(12, 12_000, marks=pytest.mark.long)], ids=["short", "long"]
 )
 def test_a_killed_application_ends_with_the_tables_of_an_undisturbed_one(
     broker: BrokerProcess, rig: Rig, tmp_path: Path, kills: int, count: int

@@ -30,17 +30,17 @@ from tests.golden.streams.topologies import build
 GOLDEN = Path(__file__).parents[2] / "golden" / "streams"
 PATIENCE_SECONDS = 280
 SHORT = [
-    ("split", "late records"),
     ("group by, named", "late records"),
-    ("hopping aggregate", "late records"),
     ("sessions with grace suppressed", "late records"),
-    ("table group aggregate", "late records"),
-    ("processor with store", "late records"),
     ("stream outer join", "two topics"),
-    ("table left join", "two topics"),
-    ("global table join", "two topics"),
 ]
 LONG = [
+    ("split", "late records"),
+    ("hopping aggregate", "late records"),
+    ("table group aggregate", "late records"),
+    ("processor with store", "late records"),
+    ("table left join", "two topics"),
+    ("global table join", "two topics"),
     ("repartition", "tidy records"),
     ("aggregate to null", "late records"),
     ("tumbling with grace count", "late records"),
