@@ -69,6 +69,7 @@ class Host:
         self._state = CREATED
         self._ended = threading.Event()
         self._closing = threading.Event()
+        self._stopping = threading.Event()
         self._batch = threading.Lock()  # held while a batch runs
 
     @property
@@ -152,6 +153,7 @@ class Host:
         self, spark: SparkSession, trigger: Mapping[str, Any] | None, turn: Turn, place: Path
     ) -> bool:
         """Whether it came to its own end, or to that of the application; not if it is another one's turn."""
+        self._stopping.clear()
         try:
             self.query = self._started(spark, trigger, place)
         except Fenced as error:
@@ -162,8 +164,10 @@ class Host:
         self.running.set()
         while not self.query.awaitTermination(POLL_SECONDS):
             if self._closing.is_set() or not turn.mine.is_set():
+                self._stopping.set()
                 with self._batch:
-                    self.query.stop()
+                    pass  # the batch that runs is finished, and none begins any more
+                self.query.stop()
                 return self._closing.is_set()
         return True
 
@@ -216,7 +220,7 @@ class Host:
 
         def on_batch(rows: DataFrame, batch_id: int) -> None:
             with self._batch:
-                if self._closing.is_set():
+                if self._stopping.is_set():
                     return  # nothing is committed, so nothing is lost: the query is about to be stopped
                 try:
                     batches.run(rows, batch_id)
