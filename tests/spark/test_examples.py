@@ -14,7 +14,7 @@ from tests.examples.cases import CASES, IN_BRIEF, Case, expected, gathered, prep
 
 pytestmark = pytest.mark.timeout(300)
 
-WAIT_S = 240
+WAIT_S = 120
 
 
 @pytest.mark.parametrize(
@@ -42,6 +42,6 @@ def test_an_example_gives_on_spark_what_it_gives_in_the_test_driver(
 def run_to_the_end(servers: str, case: Case, spark: SparkSession, state_dir: Path) -> None:
     application = Application(case.topology, case.application_id, servers, state_dir=state_dir)
     application.start(spark, {"availableNow": True})
-    assert application.wait(WAIT_S), "it did not end"
+    assert application.wait(WAIT_S), f"it did not end, it is {application.state}"
     application.close()
     assert application.error is None, application.error
