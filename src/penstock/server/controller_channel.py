@@ -27,6 +27,7 @@ from penstock.wire.errors import WireError
 MAX_WAITING: Final = 1000
 CLIENT_LANES: Final = 4
 RETRY_SECONDS: Final = 0.05
+LOOK_SECONDS: Final = 0.2
 _ATTEMPT_SECONDS: Final = 10.0
 
 _LIFE: Final = frozenset({Api.BROKER_REGISTRATION, Api.BROKER_HEARTBEAT})
@@ -134,6 +135,10 @@ class _Line:
             self._connection = Connection(self._voters[active], deadline.sooner(1.0))
             self._to = active
         self._connection.send(asked.api, asked.version, [asked.body], deadline)
+        while not self._connection.has_answer(LOOK_SECONDS):
+            if deadline.passed or self._controller.active_id != active:
+                self.close()  # one that is cut off or stopped would keep us waiting
+                return None
         answer = bytes(self._connection.receive(deadline))
         error_code = int(read_response(asked.api, asked.version, answer).error_code)
         return None if error_code == ErrorCode.NOT_CONTROLLER else answer

@@ -7,6 +7,7 @@ wrong on it, because nobody knows what would come next.
 
 from __future__ import annotations
 
+import select
 import socket
 import struct
 from collections import deque
@@ -149,6 +150,12 @@ class Connection:
         size = len(header.data) + sum(len(part) for part in body)
         self._send_all([struct.pack(">i", size), header.data, *body], deadline)
         self._awaited.append(_Awaited(self._next_correlation_id, api, version))
+
+    def has_answer(self, seconds: float) -> bool:
+        """Whether an answer begins to arrive within this time, or the end of the connection does."""
+        poll = select.poll()
+        poll.register(self._socket, select.POLLIN)
+        return bool(poll.poll(seconds * 1000))
 
     def receive(self, deadline: Deadline) -> memoryview:
         """The body of the answer to the oldest request that still awaits one."""
