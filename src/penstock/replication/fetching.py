@@ -44,9 +44,6 @@ class Fetcher:
         self.has_new = False
         """Whether a partition was added since it was last asked for anything."""
 
-    def __len__(self) -> int:
-        return len(self._followed)
-
     def add(self, partition: Partition) -> None:
         with self._lock:
             self._followed[partition.topic_id, partition.index] = _Followed(partition)

@@ -266,6 +266,7 @@ def _logs(settings: BrokerSettings, disk: Disk, clock: Clock, random: Random) ->
         node_id=settings.node_id,
         cluster_id=settings.cluster_id,
         retention_check_interval_ms=settings.log_retention_check_interval_ms,
+        checkpoint_interval_ms=settings.replica_high_watermark_checkpoint_interval_ms,
         producer_expiration_ms=settings.producer_id_expiration_ms,
         verifying=settings.transaction_partition_verification_enable,
     )

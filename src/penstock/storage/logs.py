@@ -30,7 +30,7 @@ from penstock.storage.meta import Meta, new_id, read_meta, read_topic_id, write_
 from penstock.storage.warm import WarmSegments
 
 DEFAULT_NODE_ID = 1
-CHECKPOINT_INTERVAL_S = 5.0
+CHECKPOINT_INTERVAL_MS = 5000
 RETENTION_CHECK_INTERVAL_MS = 5 * 60 * 1000
 
 _log = logging.getLogger(__name__)
@@ -50,6 +50,7 @@ class Logs:
         node_id: int = DEFAULT_NODE_ID,
         cluster_id: str | None = None,
         retention_check_interval_ms: int = RETENTION_CHECK_INTERVAL_MS,
+        checkpoint_interval_ms: int = CHECKPOINT_INTERVAL_MS,
         producer_expiration_ms: int = PRODUCER_EXPIRATION_MS,
         verifying: bool = True,
     ) -> None:
@@ -63,6 +64,7 @@ class Logs:
         self._producer_expiration_ms = producer_expiration_ms
         self._verifying = verifying
         self._retention_interval_s = retention_check_interval_ms / 1000
+        self._checkpoint_interval_s = checkpoint_interval_ms / 1000
         self._directories = [LogDirectory(disk, path) for path in dirs]
         self._warm = WarmSegments()
         # Guards what follows. Whoever holds it takes no log's lock.
@@ -356,7 +358,7 @@ class Logs:
         if now - self._retained_at >= self._retention_interval_s:
             self._retained_at = now
             self._retain()
-        if now - self._checkpointed_at >= CHECKPOINT_INTERVAL_S:
+        if now - self._checkpointed_at >= self._checkpoint_interval_s:
             self._checkpointed_at = now
             self._checkpoint_all()
 
