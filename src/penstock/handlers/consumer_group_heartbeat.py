@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from penstock.controller.features import GROUP_VERSION
 from penstock.coordinator.promise import failed
 from penstock.groups.messages import Client, ConsumerHeartbeat, ConsumerHeartbeatResult
 from penstock.handlers.authorize import Operation, ResourceType
@@ -39,6 +40,8 @@ def handle(request: Request, broker: Broker) -> Outcome:
 
 
 def _refusal(request: Request, broker: Broker, wanted: ConsumerHeartbeat) -> KafkaError | None:
+    if broker.controller.image.features.get("group.version", GROUP_VERSION) < GROUP_VERSION:
+        return KafkaError(ErrorCode.UNSUPPORTED_VERSION, "The consumer protocol needs group.version 1.")
     if not request.may(broker, Operation.READ, ResourceType.GROUP, wanted.group_id):
         return KafkaError(ErrorCode.GROUP_AUTHORIZATION_FAILED)
     for name in wanted.topic_names or ():
