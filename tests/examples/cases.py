@@ -115,8 +115,9 @@ def prepare(servers: str, case: Case) -> None:
     plan = case.topology.plan
     inputs = [topic for _, source in plan.sources for topic in source.topics]
     names = [*inputs, *case.outputs]
+    forever = {"retention.ms": "-1"}  # the records are of 1970: by default they would soon be deleted
     create_missing_topics(
-        servers, {name: {} for name in names if name not in plan.internal_names}, case.partitions
+        servers, {name: forever for name in names if name not in plan.internal_names}, case.partitions
     )
     producer = Producer({"bootstrap.servers": servers, "partitioner": "murmur2_random"})
     for topic, key, value, timestamp in case.rows:
