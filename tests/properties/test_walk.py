@@ -168,7 +168,7 @@ def nearly_right(draw: st.DrawFn) -> bytearray:
     return batch + draw(st.sampled_from([b"", b"", b"\0", bytes(70)]))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(
     nearly_right(), st.booleans(), st.sampled_from([TopicSettings(), TopicSettings(max_message_bytes=300)])
 )
