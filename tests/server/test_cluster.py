@@ -83,9 +83,13 @@ def test_a_setting_of_one_broker_reaches_it_from_any(cluster: Cluster) -> None:
     resource = ConfigResource(ResourceType.BROKER, "2", incremental_configs=[change])
     admin = admin_of(cluster.brokers[1])
     admin.incremental_alter_configs([resource])[resource].result(20)
-    told = admin.describe_configs([ConfigResource(ResourceType.BROKER, "2")])
-    (values,) = [future.result(20) for future in told.values()]
-    assert values["log.cleaner.threads"].value == "2"
+
+    def has_followed() -> bool:
+        told = admin.describe_configs([ConfigResource(ResourceType.BROKER, "2")])
+        (values,) = [future.result(20) for future in told.values()]
+        return bool(values["log.cleaner.threads"].value == "2")
+
+    cluster.wait_until(has_followed, "broker 2 to follow", seconds=10)
 
 
 def test_producers_of_all_brokers_have_ids_of_their_own(cluster: Cluster) -> None:
