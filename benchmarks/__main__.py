@@ -19,13 +19,16 @@ from benchmarks.report import markdown
 from benchmarks.results import Table
 from benchmarks.sections import (
     ceiling,
+    cluster_partitions,
     compaction,
     connections,
+    failover,
     footprint,
     java_clients,
     latency,
     partitions,
     registry,
+    replicated,
     rest,
     spark_reading,
     spark_writing,
@@ -54,6 +57,9 @@ SECTIONS: Final[dict[str, Section]] = {
     "streams": streams.run,
     "rest": rest.run,
     "registry": registry.run,
+    "failover": failover.run,
+    "replicated": replicated.run,
+    "cluster-partitions": cluster_partitions.run,
 }
 
 
