@@ -159,3 +159,18 @@ def test_where_logs_parted_comes_over_the_wire() -> None:
         (1, ErrorCode.NOT_LEADER_OR_FOLLOWER, None),
     ]
     assert (told[0].high_watermark, told[0].log_start_offset) == (5, 1)
+
+
+def test_an_answer_that_comes_after_another_leader_epoch_began_is_passed_over_and_that_is_known() -> None:
+    replicas = Replicas()
+    follower = replicas.partitions[2]
+    fetcher = Fetcher(replicas.clock, 1.0)
+    fetcher.add(follower)
+    (place,) = fetcher.ask()
+    answer = Answer(place, ErrorCode.NONE, 0, 0, None, memoryview(b""))
+    fetcher.take([answer])
+    assert not fetcher.passed_over
+    fetcher.ask()
+    fetcher.add(follower)  # as the metadata follower does with every new epoch
+    fetcher.take([answer])
+    assert fetcher.passed_over

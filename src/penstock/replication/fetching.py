@@ -41,6 +41,9 @@ class Fetcher:
         self._longest_pause = longest_pause_seconds
         self._lock = Lock()
         self._followed: dict[Place, _Followed] = {}
+        self.passed_over = False
+        """Whether an answer came too late to be taken. The leader thinks that its high watermark is known
+        here: it must be asked in a new session, or it will not tell it again."""
         self.has_new = False
         """Whether a partition was added since it was last asked for anything."""
 
@@ -83,9 +86,11 @@ class Fetcher:
     def take(self, answers: list[Answer]) -> list[Partition]:
         """Append and cut as the leader says; gives the partitions that are out of its range."""
         outside = []
+        self.passed_over = False
         for answer in answers:
             followed = self._followed.get(answer.place)
-            if followed is None or followed.asked is None:
+            if followed is None or followed.asked is None or not followed.partition.is_at(followed.asked):
+                self.passed_over = True
                 continue
             try:
                 if answer.error is ErrorCode.OFFSET_OUT_OF_RANGE:

@@ -193,6 +193,8 @@ class FetcherThread:
         self._session.answered(response)
         for partition in self.fetcher.take(response.answers):
             self._move_into_range(connection, partition, deadline)
+        if self.fetcher.passed_over:
+            self._session.forget()
 
     def _connect(self, deadline: Deadline) -> Connection:
         if self._connection is None:

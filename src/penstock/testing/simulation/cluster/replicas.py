@@ -115,6 +115,8 @@ class _LeaderFetcher:
         response = read_response(memoryview(data))
         self._session.answered(response)
         outside = self.fetcher.take(response.answers)
+        if self.fetcher.passed_over:
+            self._session.forget()
         self._move_into_range(outside)
 
     def _failed(self) -> None:
