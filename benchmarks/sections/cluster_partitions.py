@@ -101,8 +101,4 @@ def _all_answer(system: MeasuredCluster, sizes: dict[str, int]) -> bool:
 
 
 def _all_in_sync(system: MeasuredCluster, sizes: dict[str, int]) -> bool:
-    for name in sizes:
-        found = system.cluster.partitions(name)
-        if len(found) != sizes[name] or not all(view.is_whole for view in found.values()):
-            return False
-    return True
+    return all(system.cluster.is_in_sync(name) for name in sizes)

@@ -130,14 +130,17 @@ class Cluster:
         self.wait_until(is_led, f"a leader of {topic}-{partition}")
         return found[-1]
 
+    def is_in_sync(self, topic: str) -> bool:
+        """Whether every broker that runs says that all replicas of every partition are in sync: one alone may
+        tell what was true before a fault."""
+        running = sum(node.is_running for node in self.brokers.values())
+        told = [view.partitions.values() for view in self.views(topic)]
+        return len(told) == running > 0 and all(
+            partitions and all(view.is_whole for view in partitions) for partitions in told
+        )
+
     def wait_in_sync(self, topic: str, seconds: float = READY_SECONDS) -> None:
-        """Until every replica of every partition is in sync."""
-
-        def is_whole() -> bool:
-            found = self.partitions(topic)
-            return bool(found) and all(view.is_whole for view in found.values())
-
-        self.wait_until(is_whole, f"all replicas of {topic} in sync", seconds)
+        self.wait_until(lambda: self.is_in_sync(topic), f"all replicas of {topic} in sync", seconds)
 
     def wait_for_brokers(self, numbers: Iterable[int], seconds: float = READY_SECONDS) -> None:
         """Until each of these brokers answers, and knows these and no others."""
