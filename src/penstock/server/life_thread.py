@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from threading import Event, Thread
 from typing import Final
 
@@ -17,8 +18,10 @@ _GOODBYE_SECONDS: Final = 30.0
 class LifeThread:
     """Begins with `start` and ends with `leave`."""
 
-    def __init__(self, life: BrokerLife, broker: Broker) -> None:
+    def __init__(self, life: BrokerLife, broker: Broker, on_open: Callable[[], None]) -> None:
+        """`on_open` is called once the logs are open."""
         self._life = life
+        self._on_open = on_open
         self._broker = broker
         self._channel = DecodedChannel(broker.channel)
         self._leaving = Event()
@@ -53,6 +56,8 @@ class LifeThread:
             if self._over.wait(SOON_SECONDS):
                 return
         self._life.open()
+        if self._life.failure is None:
+            self._on_open()
 
     def _beat(self) -> None:
         life = self._life

@@ -46,6 +46,7 @@ class RunningBroker:
         self._lost_disk: StorageError | None = None
         clock = SystemClock()
         clients = settings.client_listeners if "broker" in settings.process_roles else ()
+        self._clients = clients
         sockets = bind_all((*clients, *settings.controller_listeners), settings)
         self.addresses = {listener.name: sock.getsockname()[:2] for listener, sock in sockets}
         """Host and port of each listener, as bound."""
@@ -77,9 +78,12 @@ class RunningBroker:
         for driver in self._coordinators:
             driver.start()
         self._node.fetchers.start()
-        self._server.start()
-        if self._member is not None:
-            self._member.start(self._node)
+        self._server.accept_on(self._settings.controller_listeners)
+        if self._member is None:
+            self._server.accept_on(self._clients)
+        else:
+            # Before it knows the cluster as it is, a broker would tell clients that their topics are gone.
+            self._member.start(self._node, lambda: self._server.accept_on(self._clients))
         self._cleaners.adjust()
         self._housekeeper.start()
 

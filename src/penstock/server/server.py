@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import socket
+from collections.abc import Iterable
 from contextlib import suppress
 from threading import Lock, Thread
 from typing import Final
@@ -35,14 +36,17 @@ class Server:
         self._connections: dict[Connection, Thread] = {}
         self._lock = Lock()
         self._closing = False
-        self._acceptors = [
-            Thread(target=self._accept, args=(listener, sock), name=f"accept-{listener.name}", daemon=True)
-            for listener, sock in self._sockets
-        ]
+        self._acceptors: list[Thread] = []
 
-    def start(self) -> None:
-        for acceptor in self._acceptors:
-            acceptor.start()
+    def accept_on(self, listeners: Iterable[Listener]) -> None:
+        """Serve those who come to these listeners; whoever came before has waited."""
+        wanted = {listener.name for listener in listeners}
+        for listener, sock in self._sockets:
+            if listener.name in wanted and not self._closing:
+                name = f"accept-{listener.name}"
+                acceptor = Thread(target=self._accept, args=(listener, sock), name=name, daemon=True)
+                self._acceptors.append(acceptor)
+                acceptor.start()
 
     def close(self) -> None:
         """Stop accepting, end every conversation and wait, within a bound, until their threads are gone."""
