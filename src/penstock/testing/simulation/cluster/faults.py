@@ -105,7 +105,9 @@ class Faults:
 
     def _may_die(self) -> bool:
         """Without flushing, somebody else's death could be one too many."""
-        if self._lost_power is not None and self._lost_power.is_up and self._all_in_sync():
+        lost = self._lost_power
+        # Before it has registered, images still show it in sync as it was in its last life.
+        if lost is not None and lost.has_registered and self._all_in_sync():
             self._lost_power = None
         return self._plan.flush or self._lost_power is None
 

@@ -102,6 +102,13 @@ class ClusterNode:
         session = Session(self._running.node.broker, LISTENERS[port], "127.0.0.1")
         return self._running.process.accept(session, deliver, lost)
 
+    @property
+    def has_registered(self) -> bool:
+        """In its present life, and the image that it follows says so."""
+        broker = self.broker
+        state = None if broker is None else broker.controller.image.brokers.get(self.node_id)
+        return broker is not None and state is not None and state.broker_epoch == broker.broker_epoch
+
     def take_touched(self) -> bool:
         """Whether something has happened here since this was last asked."""
         if self._running is None or not self._running.process.touched:
