@@ -46,11 +46,17 @@ class Cluster:
         self.offset += len(records)
 
     def register(
-        self, broker: int, life: int = 1, *, is_live: bool = False, previous: int = -1, cluster: str = CLUSTER
+        self,
+        broker: int,
+        life: int = 1,
+        *,
+        is_live: bool = False,
+        previous: int = -1,
+        cluster: str = CLUSTER,
+        disk: bytes = b"d",
     ) -> int:
-        wish = Registration(
-            broker, cluster, bytes([life]) * 16, (Endpoint("PLAINTEXT", "h", 65535),), "r", previous
-        )
+        endpoints = (Endpoint("PLAINTEXT", "h", 65535),)
+        wish = Registration(broker, cluster, bytes([life]) * 16, endpoints, "r", previous, (disk * 16,))
         records, epoch = decide_register(self.image, wish, CLUSTER, self.offset, rules_of, is_live=is_live)
         self.take(records)
         self.epochs[broker] = epoch
@@ -139,6 +145,22 @@ def test_an_unclean_restart_takes_a_replica_out_of_those_who_may_lead() -> None:
         cluster.register(1, life=2, previous=cluster.epochs[1] if clean else -1)
         cluster.beat(1)
         assert cluster.partition.leader == (1 if clean else -1)
+
+
+@pytest.mark.parametrize(("disk", "leader"), [(b"d", 1), (b"e", 2)])
+def test_of_brokers_that_all_stopped_the_one_with_another_disk_does_not_lead(
+    disk: bytes, leader: int
+) -> None:
+    cluster = Cluster(1, 2)
+    cluster.add_partition((1, 2))
+    for broker in (2, 1):
+        cluster.take(decide_fence(cluster.image, cluster.image.brokers[broker], rules_of))
+    cluster.register(1, life=2, disk=disk)
+    cluster.beat(1)
+    assert cluster.partition.leader == -1
+    cluster.register(2, life=2)
+    cluster.beat(2)
+    assert cluster.partition.leader == leader
 
 
 def test_a_broker_that_is_forgotten_is_in_no_isr() -> None:

@@ -14,9 +14,15 @@ CLEAN = Rules(min_isr=2, unclean=False)
 
 
 def after(
-    state: PartitionState, rules: Rules, active: set[int], lost: set[int] | None = None
+    state: PartitionState,
+    rules: Rules,
+    active: set[int],
+    lost: set[int] | None = None,
+    emptied: set[int] | None = None,
 ) -> PartitionState:
-    record = decide_change(TOPIC, 0, state, rules, active.__contains__, stopped_uncleanly=lost or ())
+    record = decide_change(
+        TOPIC, 0, state, rules, active.__contains__, stopped_uncleanly=lost or (), emptied=emptied or ()
+    )
     return state if record is None else changed(state, record)
 
 
@@ -66,6 +72,18 @@ def test_when_all_have_stopped_uncleanly_the_last_leader_leads_again() -> None:
     assert after(three, CLEAN, {1, 2}) == three
     back = after(three, CLEAN, {1, 2, 3})
     assert (back.leader, back.isr, back.last_known_elr) == (3, (3,), ())
+
+
+def test_a_last_leader_without_its_disk_never_leads_and_the_last_who_was_eligible_does() -> None:
+    state = partition(1, 2, 3, leader=3)
+    for active in ({2, 3}, {3}, set[int]()):
+        state = after(state, CLEAN, active)
+    assert (state.elr, state.last_known_elr) == ((2, 3), (3,))
+    state = after(state, CLEAN, set(), lost={3}, emptied={3})
+    assert (state.elr, state.last_known_elr) == ((2,), ())
+    state = after(state, CLEAN, {3}, lost={2})
+    assert (state.leader, state.elr, state.last_known_elr) == (NO_LEADER, (), (2,))
+    assert after(state, CLEAN, {1, 2, 3}).leader == 2
 
 
 def test_the_only_replica_of_a_partition_leads_again_after_an_unclean_stop() -> None:

@@ -36,6 +36,8 @@ class RegisterBrokerRecord:
     rack: str | None
     fenced: bool
     in_controlled_shutdown: bool = False
+    directories: tuple[bytes, ...] = ()
+    """The ids of its log directories."""
 
     def write(self, writer: Writer) -> None:
         writer.int32(self.broker_id)
@@ -54,6 +56,13 @@ class RegisterBrokerRecord:
         writer.boolean(self.fenced)
         writer.boolean(self.in_controlled_shutdown)
 
+    def tagged(self) -> dict[int, bytes]:
+        if not self.directories:
+            return {}
+        writer = Writer(flexible=True)
+        writer.uuid_array(self.directories)
+        return {0: bytes(writer.data)}
+
     @classmethod
     def read(cls, reader: Reader, version: int) -> Self:
         broker_id = reader.int32()
@@ -70,7 +79,18 @@ class RegisterBrokerRecord:
             reader.string(), reader.int16(), reader.int16(), reader.tags()
         rack, fenced = reader.nullable_string(), reader.boolean()
         shutting_down = reader.boolean() if version >= 1 else False
-        return cls(broker_id, incarnation_id, broker_epoch, tuple(endpoints), rack, fenced, shutting_down)
+        told = Reader(reader.tags().get(0, memoryview(b"\x01")), flexible=True)
+        directories = tuple(told.uuid() for _ in range(told.array(16)))
+        return cls(
+            broker_id,
+            incarnation_id,
+            broker_epoch,
+            tuple(endpoints),
+            rack,
+            fenced,
+            shutting_down,
+            directories,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,8 @@ class Registration:
     previous_broker_epoch: int = -1
     """The epoch under which it stopped cleanly: another than the registered one means that it did not
     (KIP-966)."""
+    directories: tuple[bytes, ...] = ()
+    """The ids of its log directories. None of them known means that its disk is another one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +109,20 @@ def decide_register(
         message = f"another broker is registered with the id {wish.broker_id}, and alive"
         raise KafkaError(ErrorCode.DUPLICATE_BROKER_REGISTRATION, message)
     register = RegisterBrokerRecord(
-        wish.broker_id, wish.incarnation_id, next_offset, wish.endpoints, wish.rack, fenced
+        wish.broker_id,
+        wish.incarnation_id,
+        next_offset,
+        wish.endpoints,
+        wish.rack,
+        fenced,
+        directories=wish.directories,
     )
     after = replay(image, [register])
     clean = not fenced or known is None or known.broker_epoch == wish.previous_broker_epoch
     lost = frozenset() if clean else frozenset({wish.broker_id})
-    return [register, *_changes(after, wish.broker_id, rules_of, lost)], next_offset
+    had = frozenset() if known is None else frozenset(known.directories)
+    emptied = frozenset({wish.broker_id}) if had and had.isdisjoint(wish.directories) else frozenset()
+    return [register, *_changes(after, wish.broker_id, rules_of, lost, emptied)], next_offset
 
 
 def decide_heartbeat(image: Image, beat: Heartbeat, rules_of: RulesOf) -> tuple[list[MetadataRecord], Told]:
@@ -176,12 +186,22 @@ def _without(
 
 
 def _changes(
-    image: Image, broker_id: int, rules_of: RulesOf, lost: frozenset[int]
+    image: Image,
+    broker_id: int,
+    rules_of: RulesOf,
+    lost: frozenset[int],
+    emptied: frozenset[int] = frozenset(),
 ) -> Iterator[MetadataRecord]:
     for topic_name, index, state in _partitions(image, broker_id):
         topic = image.topics[topic_name]
         record = decide_change(
-            topic.topic_id, index, state, rules_of(topic_name), image.is_active, stopped_uncleanly=lost
+            topic.topic_id,
+            index,
+            state,
+            rules_of(topic_name),
+            image.is_active,
+            stopped_uncleanly=lost,
+            emptied=emptied,
         )
         if record is not None:
             yield record

@@ -66,6 +66,8 @@ class BrokerState:
     rack: str | None
     fenced: bool
     in_controlled_shutdown: bool = False
+    directories: tuple[bytes, ...] = ()
+    """The ids of its log directories: other ones are other disks."""
 
     @property
     def is_active(self) -> bool:
@@ -211,6 +213,7 @@ class _Step:
             record.rack,
             record.fenced,
             record.in_controlled_shutdown,
+            record.directories,
         )
 
     def _change_broker(self, record: BrokerRegistrationChangeRecord) -> None:

@@ -52,6 +52,7 @@ def records_of(image: Image) -> Iterator[MetadataRecord]:
             broker.rack,
             broker.fenced,
             broker.in_controlled_shutdown,
+            broker.directories,
         )
     for name, level in image.features.items():
         yield FeatureLevelRecord(name, level)

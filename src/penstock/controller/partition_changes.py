@@ -51,11 +51,13 @@ def decide_change(
     *,
     isr: tuple[int, ...] | None = None,
     stopped_uncleanly: Iterable[int] = (),
+    emptied: Iterable[int] = (),
     prefer_first: bool = False,
     move: Move | None = None,
 ) -> PartitionChangeRecord | None:
     """The change that follows. `isr` is what the leader wants; `stopped_uncleanly` may have lost what they
-    had; `prefer_first` lets the preferred replica lead; `move` begins, changes or ends a reassignment."""
+    had, those that are `emptied` have lost it; `prefer_first` lets the preferred replica lead; `move` begins,
+    changes or ends a reassignment."""
     lost = frozenset(stopped_uncleanly)
     wanted = state.isr if isr is None else isr
     moving = Move(state.replicas, state.adding, state.removing) if move is None else move
@@ -63,7 +65,7 @@ def decide_change(
     moving, alive = _arrived(moving, alive)
     moved = replace(state, replicas=moving.replicas)
     target = _elect(moved, alive, rules, is_active, lost, prefer_first=prefer_first)
-    elr, last_known = _eligible(moved, target, rules, lost)
+    elr, last_known = _eligible(moved, target, rules, lost, frozenset(emptied))
     record = PartitionChangeRecord(
         index,
         topic_id,
@@ -131,11 +133,12 @@ def _elect(
 
 
 def _eligible(
-    state: PartitionState, target: _Target, rules: Rules, lost: frozenset[int]
+    state: PartitionState, target: _Target, rules: Rules, lost: frozenset[int], emptied: frozenset[int]
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Who has all that is committed without being in the ISR, and who led last when nobody does now. While
     the ISR is large enough more is committed without them: then nobody. After an unclean election nothing
-    is promised any more."""
+    is promised any more. When the last leader has lost its disk, those who were eligible last take its
+    place."""
     elr: tuple[int, ...] = ()
     if len(target.isr) < rules.min_isr and not target.unclean:
         had = {*state.elr, *state.isr} - {*target.isr, *lost}
@@ -143,4 +146,7 @@ def _eligible(
     if target.isr:
         return elr, ()
     last_known = state.last_known_elr if state.leader == NO_LEADER else (state.leader,)
-    return elr, tuple(node for node in last_known if node in state.replicas)
+    hoped = tuple(node for node in last_known if node in state.replicas and node not in emptied)
+    if not hoped and not elr:
+        hoped = tuple(node for node in state.elr if node in lost and node not in emptied)
+    return elr, hoped

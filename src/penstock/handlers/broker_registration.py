@@ -27,6 +27,7 @@ def handle(request: Request, broker: Broker) -> Outcome:
         tuple(Endpoint(item.name, item.host, item.port, item.security_protocol) for item in wanted.listeners),
         wanted.rack,
         getattr(wanted, "previous_broker_epoch", -1),
+        tuple(id_bytes(directory) for directory in getattr(wanted, "log_dirs", ())),
     )
     promise = broker.membership.register(wish)
 

@@ -49,6 +49,7 @@ class BrokerLife:
         broker: Broker,
         incarnation_id: bytes,
         previous_broker_epoch: int,
+        directories: tuple[bytes, ...],
         open_logs: Callable[[], None],
     ) -> None:
         """`open_logs` is called once, when this node has followed the metadata up to its own registration."""
@@ -57,6 +58,7 @@ class BrokerLife:
         self._opened = False
         self._incarnation_id = incarnation_id
         self._previous_epoch = previous_broker_epoch
+        self._directories = directories
         self._began = broker.clock.monotonic()
         self.leaving = False
         """Set from outside: from now on this broker wants to stop, and its partitions are given to others
@@ -126,7 +128,7 @@ class BrokerLife:
             "features": (),
             "rack": settings.broker_rack,
             "is_migrating_zk_broker": False,
-            "log_dirs": (),
+            "log_dirs": self._directories,
             "previous_broker_epoch": self._previous_epoch,
         }
         return Said(Api.BROKER_REGISTRATION, _REGISTRATION_VERSION, fields)

@@ -193,7 +193,13 @@ class Node:
 
     def life(self) -> BrokerLife:
         """The life of this broker in a cluster, to be led by a thread or the simulator."""
-        return BrokerLife(self.broker, self._new_topic_id(), self._logs.left_broker_epoch, self.open)
+        return BrokerLife(
+            self.broker,
+            self._new_topic_id(),
+            self._logs.left_broker_epoch,
+            self._logs.directory_ids,
+            self.open,
+        )
 
     def _register(self) -> None:
         """A node that is alone has followed everything, and serves at once."""
@@ -205,6 +211,7 @@ class Node:
             registered_endpoints(self._endpoints),
             settings.broker_rack,
             self._logs.left_broker_epoch,
+            self._logs.directory_ids,
         )
         self.broker.broker_epoch = self.broker.membership.register(wish, fenced=False).result()
 

@@ -26,7 +26,7 @@ from penstock.storage.directory import (
 from penstock.storage.disk import Disk
 from penstock.storage.errors import Corruption, ForeignDirectory, LogDirFailure, NoSpace, StorageError
 from penstock.storage.log import PRODUCER_EXPIRATION_MS, Log
-from penstock.storage.meta import Meta, new_id, read_meta, read_topic_id, write_meta, write_topic_id
+from penstock.storage.meta import Meta, id_of, new_id, read_meta, read_topic_id, write_meta, write_topic_id
 from penstock.storage.warm import WarmSegments
 
 DEFAULT_NODE_ID = 1
@@ -61,6 +61,7 @@ class Logs:
         self._random = random
         self._node_id = node_id
         self._cluster_id = cluster_id
+        self._directory_ids: list[bytes] = []
         self._producer_expiration_ms = producer_expiration_ms
         self._verifying = verifying
         self._retention_interval_s = retention_check_interval_ms / 1000
@@ -86,6 +87,11 @@ class Logs:
         """The cluster that the directories belong to; known once they are open."""
         assert self._cluster_id is not None
         return self._cluster_id
+
+    @property
+    def directory_ids(self) -> tuple[bytes, ...]:
+        """Of those that could be opened: a disk that was replaced has another."""
+        return tuple(self._directory_ids)
 
     @property
     def directories(self) -> Sequence[LogDirectory]:
@@ -161,9 +167,9 @@ class Logs:
         meta = read_meta(self._disk, directory.path)
         if meta is None:
             self._cluster_id = self._cluster_id or new_id(self._random)
-            write_meta(
-                self._disk, directory.path, Meta(self._cluster_id, self._node_id, new_id(self._random))
-            )
+            meta = Meta(self._cluster_id, self._node_id, new_id(self._random))
+            write_meta(self._disk, directory.path, meta)
+            self._directory_ids.append(id_of(meta.directory_id))
             return
         self._cluster_id = self._cluster_id or meta.cluster_id
         if (meta.cluster_id, meta.node_id) != (self._cluster_id, self._node_id):
@@ -171,6 +177,7 @@ class Logs:
                 f"{directory.path} belongs to node {meta.node_id} of cluster {meta.cluster_id}, "
                 f"not to node {self._node_id} of {self._cluster_id}"
             )
+        self._directory_ids.append(id_of(meta.directory_id))
 
     def _open_directory(
         self, directory: LogDirectory, settings_of: Callable[[str], TopicSettings], only: str | None

@@ -36,6 +36,11 @@ def new_id(random: Random) -> str:
     return _spell(bytes(value))
 
 
+def id_of(text: str) -> bytes:
+    """The sixteen bytes of an id in Kafka's spelling."""
+    return base64.urlsafe_b64decode(text + "==")
+
+
 def read_meta(disk: Disk, directory: str) -> Meta | None:
     """What `meta.properties` says; None when the directory is new."""
     path = os.path.join(directory, META_PROPERTIES)

@@ -123,9 +123,9 @@ def test_a_million_events_are_judged_in_seconds(long_form: bool) -> None:
     """The short form judges a tenth of them."""
     size = 1_000_000 if long_form else 100_000
     history = large_history(size)
-    began = time.process_time()
+    began = time.thread_time()
     assert check(history) == []
-    seconds = time.process_time() - began
+    seconds = time.thread_time() - began
     print(f"{len(history.events)} events in {seconds:.1f} s of processor time")
     assert seconds < size / 50_000
 

@@ -53,7 +53,7 @@ class Cluster:
         self._settings = dict(settings or {})
         self._copies = min(brokers, 3)
         self._ports = Random()
-        self._admin: AdminClient | None = None
+        self._admin: AdminClient | None = None  # kept: one that is dropped forgets what it was asked
         self._witnesses = Witnesses()
         numbers = range(1, brokers + 1)
         voters = range(FIRST_CONTROLLER, FIRST_CONTROLLER + controllers) if controllers else numbers
@@ -76,15 +76,14 @@ class Cluster:
 
     @property
     def admin(self) -> AdminClient:
-        if self._admin is None:
-            self._admin = AdminClient({"bootstrap.servers": self.bootstrap_servers, "log_level": 0})
+        """A new one each time: librdkafka's now and then waits for ever after its brokers were killed."""
+        self._admin = AdminClient({"bootstrap.servers": self.bootstrap_servers, "log_level": 0})
         return self._admin
 
     def add_broker(self, number: int) -> Node:
         """One more broker, not started yet; it is a voter only if it is one of the first."""
         roles = "broker,controller" if number in self._voters else "broker"
         self.brokers[number] = self._node(number, roles, self._new_address(number, CLIENT_PORT))
-        self._admin = None
         return self.brokers[number]
 
     def start(self) -> Self:

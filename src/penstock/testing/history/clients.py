@@ -35,6 +35,7 @@ from penstock.testing.history.events import (
 from penstock.testing.history.recorder import Recorder
 
 CALL_SECONDS: Final = 10.0
+LOOK_AGAIN_SECONDS: Final = 0.2
 TRANSACTION_SECONDS: Final = 60.0
 _NEVER_LEFT: Final = frozenset({KafkaError._PURGE_QUEUE, KafkaError._QUEUE_FULL})
 """Errors of messages that are still in the client's own queue: certainly not sent."""
@@ -183,10 +184,21 @@ class RecordedConsumer:
     def look(self, partition: Partition) -> Watermarks:
         """Ask the broker for the high watermark."""
         operation = self._recorder.invoke(self._name, Poll())
-        _, high = self._consumer.get_watermark_offsets(_named(partition), timeout=CALL_SECONDS)
-        seen = Watermarks(partition, high)
+        seen = Watermarks(partition, self._high_watermark(partition))
         self._recorder.ok(operation, Polled((), (seen,)))
         return seen
+
+    def _high_watermark(self, partition: Partition) -> int:
+        """librdkafka does not know the partition for a while after it had no leader: it is asked again."""
+        end = time.monotonic() + CALL_SECONDS
+        while True:
+            try:
+                _, high = self._consumer.get_watermark_offsets(_named(partition), timeout=CALL_SECONDS)
+                return int(high)
+            except KafkaException:
+                if time.monotonic() >= end:
+                    raise
+                time.sleep(LOOK_AGAIN_SECONDS)
 
     def close(self) -> None:
         self._consumer.close()
