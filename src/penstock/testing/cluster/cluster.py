@@ -83,8 +83,9 @@ class Cluster:
     def add_broker(self, number: int) -> Node:
         """One more broker, not started yet; it is a voter only if it is one of the first."""
         roles = "broker,controller" if number in self._voters else "broker"
-        self.brokers[number] = self._node(number, roles, self._new_address(number, CLIENT_PORT))
-        return self.brokers[number]
+        node = self._node(number, roles, self._new_address(number, CLIENT_PORT))
+        self.brokers = {**self.brokers, number: node}  # another one: threads look at the brokers meanwhile
+        return node
 
     def start(self) -> Self:
         for node in self.nodes:
