@@ -18,6 +18,7 @@ ADDED: Final = 4
 REMOVED: Final = 1
 
 
+@pytest.mark.long  # the harness looks at its brokers while one is added
 @pytest.mark.timeout(600)
 def test_a_broker_is_added_and_one_removed_under_load(tmp_path: Path, software: Software) -> None:
     with (
