@@ -87,6 +87,10 @@ class Cluster:
         self.brokers = {**self.brokers, number: node}  # another one: threads look at the brokers meanwhile
         return node
 
+    def forget_broker(self, number: int) -> None:
+        """One that was stopped for good."""
+        self.brokers = {known: node for known, node in self.brokers.items() if known != number}
+
     def start(self) -> Self:
         for node in self.nodes:
             node.start()
