@@ -44,8 +44,8 @@ imports: install ## the layers: who may import whom
 bench: install ## measure against Apache Kafka; ONLY=produce,latency chooses, QUICK=1 has a look, JSON=FILE keeps samples
 	$(BIN)/python -m benchmarks $(if $(ONLY),--only $(ONLY)) $(if $(QUICK),--quick) $(if $(JSON),--json $(JSON))
 
-sim: install ## simulate a cluster in one process; SEED=n repeats a run
-	$(BIN)/pytest tests/simulation --long $(if $(SEED),--seed $(SEED))
+sim: install ## simulate a cluster in one process; ONLY=cluster chooses, SEED=n repeats a run
+	$(BIN)/pytest tests/simulation -s --long $(if $(ONLY),-k "$(ONLY)") $(if $(SEED),--seed $(SEED))
 
 faults: install ## kill, cut and starve real processes at length; ONLY=A1 chooses a claim, APACHE=1 breaks Apache Kafka's cluster
 	$(BIN)/pytest -m claim --long $(if $(ONLY),--only $(ONLY)) $(if $(APACHE),--apache)

@@ -309,3 +309,15 @@ def test_partitions_that_gave_records_are_served_last_the_next_time(sessions: Fe
     fetching.finish(answers, 0)
     after = sessions.begin(request({}, session_id=session_id, epoch=2), by_id=False, now_ms=0)
     assert [part.partition for topic in after.topics for part in topic.partitions] == [1, 0]
+
+
+def test_who_was_told_that_logs_have_parted_is_told_the_high_watermark_again(sessions: FetchSessions) -> None:
+    """Of that answer the follower takes nothing else; and it is told even when nothing else is new."""
+    session_id, _ = sessions.begin(request({("t", 0): 0}), by_id=False, now_ms=0).finish([], 0)
+    whole = PartitionAnswer(0, ErrorCode.NONE, 7, 7, 0)
+    told = []
+    for epoch, answer in enumerate([whole, whole._replace(diverging=(3, 5)), whole, whole], start=1):
+        fetching = sessions.begin(request({}, session_id=session_id, epoch=epoch), by_id=False, now_ms=0)
+        _, news = fetching.finish([TopicAnswer("t", ZERO_UUID, [answer])], 0)
+        told.append([part for topic in news for part in topic.partitions])
+    assert told == [[whole], [whole._replace(diverging=(3, 5))], [whole], []]

@@ -4,6 +4,7 @@ one seed."""
 from __future__ import annotations
 
 import time
+from collections import Counter
 
 import pytest
 
@@ -42,13 +43,14 @@ def test_nothing_acknowledged_is_lost_from_any_seed(pytestconfig: pytest.Config,
         print(ClusterRun(seed).run(LONG_MS))
         return
     end = time.monotonic() + LONG_SECONDS
-    count = acked = leaderships = 0
+    seeds = 0
+    sums: Counter[str] = Counter()
     while time.monotonic() < end:
-        count += 1
+        seeds += 1
         try:
-            outcome = ClusterRun(count).run(LONG_MS)
+            outcome = ClusterRun(seeds).run(LONG_MS)
         except AssertionError as broken:
-            raise AssertionError(f"to repeat: make sim SEED={count}") from broken
-        acked += outcome.acked
-        leaderships += outcome.leaderships
-    print(f"{count} seeds, {acked} records acknowledged under {leaderships} leaderships, no failure")
+            raise AssertionError(f"to repeat: make sim ONLY=cluster SEED={seeds}") from broken
+        sums.update(steps=outcome.steps, acked=outcome.acked, leaderships=outcome.leaderships)
+        sums.update(dict(outcome.faults))
+    print(f"{seeds} seeds, no failure:", ", ".join(f"{what} {count}" for what, count in sums.items()))

@@ -51,14 +51,15 @@ class _Cached:
 
     def note(self, answer: PartitionAnswer) -> bool:
         """Remember what is told now. False when it says nothing new, and may be left out."""
+        # After an error the partition is told again, whatever its high watermark is then; and so it is after
+        # the word that logs have parted, of which nothing else is taken.
+        failed = answer.error is not ErrorCode.NONE or answer.diverging is not None
         is_new = (
             answer.records is not None
-            or answer.error is not ErrorCode.NONE
+            or failed
             or answer.high_watermark != self.high_watermark
             or answer.log_start_offset != self.log_start_offset
         )
-        # After an error the partition is told again, whatever its high watermark is then.
-        failed = answer.error is not ErrorCode.NONE
         self.settled = not failed
         self.high_watermark = UNKNOWN_OFFSET if failed else answer.high_watermark
         self.log_start_offset = answer.log_start_offset
