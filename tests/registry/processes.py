@@ -71,8 +71,10 @@ class RegistryProcess:
 
     def _await_ready(self, process: subprocess.Popen[bytes]) -> str:
         assert process.stdout is not None
+        output = select.poll()
+        output.register(process.stdout, select.POLLIN)
         end = time.monotonic() + READY_S
-        while select.select([process.stdout], [], [], max(0.0, end - time.monotonic()))[0]:
+        while output.poll(max(0.0, end - time.monotonic()) * 1000):
             line = os.read(process.stdout.fileno(), 4096).decode()
             if line.startswith("ready "):
                 return line.split()[1]

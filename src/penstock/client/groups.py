@@ -6,15 +6,22 @@ the REST Proxy and `streams.resetting`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, TypeVar
 
 from penstock.client.admin import Admin, Partition, partitions_of
 from penstock.client.errors import BrokerRefused, GroupNotFound, InvalidValue, TopicNotFound
 from penstock.client.metadata import GroupInfo, GroupMember, PartitionLag
 from penstock.client.targets import Places, Target
 
-GROUP_ID_NOT_FOUND = "GROUP_ID_NOT_FOUND"
+T = TypeVar("T")
+
+GROUP_ID_NOT_FOUND: Final = "GROUP_ID_NOT_FOUND"
+MOVING: Final = {"NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE", "COORDINATOR_LOAD_IN_PROGRESS"}
+"""Said while a coordinator begins to serve, here or elsewhere; librdkafka's admin client gives up at once."""
+
+RETRY_S: Final = 0.05
 
 
 class Groups:
@@ -45,9 +52,14 @@ class Groups:
         """Where the group goes on, for each partition that it has committed."""
         from confluent_kafka import ConsumerGroupTopicPartitions
 
-        asked = [ConsumerGroupTopicPartitions(group_id)]
-        futures = self._admin.client.list_consumer_group_offsets(asked, request_timeout=self._admin.timeout_s)
-        answer = self._admin.result(futures[group_id], f"read the offsets of group {group_id!r}")
+        def ask() -> Any:
+            asked = [ConsumerGroupTopicPartitions(group_id)]
+            futures = self._admin.client.list_consumer_group_offsets(
+                asked, request_timeout=self._admin.timeout_s
+            )
+            return self._admin.result(futures[group_id], f"read the offsets of group {group_id!r}")
+
+        answer = self._when_served(ask)
         return {(at.topic, at.partition): at.offset for at in answer.topic_partitions if at.offset >= 0}
 
     def set_offsets(self, group_id: str, offsets: Mapping[Partition, int]) -> None:
@@ -57,14 +69,18 @@ class Groups:
         if not offsets:
             return
         places = [TopicPartition(topic, index, offset) for (topic, index), offset in offsets.items()]
-        asked = [ConsumerGroupTopicPartitions(group_id, places)]
-        futures = self._admin.client.alter_consumer_group_offsets(
-            asked, request_timeout=self._admin.timeout_s
-        )
         doing = f"set the offsets of group {group_id!r}"
-        for at in self._admin.result(futures[group_id], doing).topic_partitions:
-            if at.error is not None:
-                raise self._admin.connection.error(at.error, f"{doing} for {at.topic}-{at.partition}")
+
+        def ask() -> None:
+            asked = [ConsumerGroupTopicPartitions(group_id, places)]
+            futures = self._admin.client.alter_consumer_group_offsets(
+                asked, request_timeout=self._admin.timeout_s
+            )
+            for at in self._admin.result(futures[group_id], doing).topic_partitions:
+                if at.error is not None:
+                    raise self._admin.connection.error(at.error, f"{doing} for {at.topic}-{at.partition}")
+
+        self._when_served(ask)
 
     def offsets_for(
         self, topics: Iterable[str], target: Target, committed: Mapping[Partition, int]
@@ -88,8 +104,14 @@ class Groups:
     def delete(self, group_id: str) -> None:
         """Forget a group and its offsets; Kafka refuses while it has members."""
         self.describe(group_id)
-        futures = self._admin.client.delete_consumer_groups([group_id], request_timeout=self._admin.timeout_s)
-        self._admin.result(futures[group_id], f"delete group {group_id!r}")
+
+        def ask() -> None:
+            futures = self._admin.client.delete_consumer_groups(
+                [group_id], request_timeout=self._admin.timeout_s
+            )
+            self._admin.result(futures[group_id], f"delete group {group_id!r}")
+
+        self._when_served(ask)
 
     def lags(self, group_id: str) -> tuple[GroupInfo, list[PartitionLag]]:
         """The group, and its lag on each partition that it has committed and that still exists."""
@@ -104,8 +126,13 @@ class Groups:
         ]
 
     def _describe(self, names: list[str]) -> dict[str, GroupInfo | None]:
-        futures = self._admin.client.describe_consumer_groups(names, request_timeout=self._admin.timeout_s)
-        return {name: self._described(name, future) for name, future in futures.items()}
+        def ask() -> dict[str, GroupInfo | None]:
+            futures = self._admin.client.describe_consumer_groups(
+                names, request_timeout=self._admin.timeout_s
+            )
+            return {name: self._described(name, future) for name, future in futures.items()}
+
+        return self._when_served(ask)
 
     def _described(self, name: str, future: Any) -> GroupInfo | None:
         """None when there is no such group: brokers say so by an error or by the state DEAD."""
@@ -117,6 +144,17 @@ class Groups:
             raise
         info = _group_info(found)
         return None if info.state == "DEAD" else info
+
+    def _when_served(self, ask: Callable[[], T]) -> T:
+        """What `ask` gives; asked again while a coordinator begins to serve, until the deadline."""
+        end = time.monotonic() + self._admin.timeout_s
+        while True:
+            try:
+                return ask()
+            except BrokerRefused as error:
+                if error.kafka_code not in MOVING or time.monotonic() > end:
+                    raise
+            time.sleep(RETRY_S)
 
 
 def _group_info(found: Any) -> GroupInfo:

@@ -71,10 +71,10 @@ class BrokerProcess:
         assert self._process is not None
         assert self._process.stdout is not None
         fd, seen = self._process.stdout.fileno(), b""
+        output = select.poll()  # and not select(), which knows the first 1,024 descriptors only
+        output.register(fd, select.POLLIN)
         end = time.monotonic() + READY_SECONDS
-        while time.monotonic() < end:
-            if not select.select([fd], [], [], end - time.monotonic())[0]:
-                break
+        while output.poll(max(0.0, end - time.monotonic()) * 1000):
             chunk = os.read(fd, 4096)
             seen += chunk
             for line in seen.decode(errors="replace").splitlines(keepends=True):
