@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -38,3 +39,21 @@ def test_a_broker_that_does_not_know_its_cluster_yet_answers_no_client(tmp_path:
                     client.recv(4)
         finally:
             broker.close()
+
+
+def test_a_closed_broker_has_no_file_of_its_logs_open(tmp_path: Path) -> None:
+    settings = {"listeners": "PLAINTEXT://127.0.0.1:0", "log.dirs": str(tmp_path / "data")}
+    broker = RunningBroker(BrokerSettings.from_texts(settings))
+    broker.start()
+    assert open_below(tmp_path)
+    broker.close()
+    assert not open_below(tmp_path)
+
+
+def open_below(folder: Path) -> list[Path]:
+    """The files that this process has open there."""
+    held = []
+    for descriptor in Path("/proc/self/fd").iterdir():
+        with suppress(OSError):  # the one of this very listing is gone
+            held.append(descriptor.readlink())
+    return [path for path in held if path.is_relative_to(folder)]

@@ -554,6 +554,8 @@ class Log(ReadableLog):
                 self._snapshots.write(self.log_end_offset, self.producers)
                 self._snapshots.sync(self.log_end_offset)
                 self.flush()
+        for segment in self._segments:  # the descriptors go back now, whoever still knows this log
+            segment.cool()
 
     def move(self, path: str) -> None:
         """Rename the directory, on the way to being deleted; slices already handed out stay readable."""
