@@ -439,6 +439,24 @@ class TestFlushing:
         with pytest.raises(LogDirFailure):
             log.read(0, 100)
 
+    def test_a_copy_of_a_batch_whose_sync_failed_is_never_an_ack(self, disk: SimDisk) -> None:
+        log = open_log(disk, settings=settings(flush_messages=1))
+        sent = {"producer_id": 7, "producer_epoch": 0, "base_sequence": 0}
+        disk.fail_next("sync", OSError(errno.EIO, "bad block"), ".log")
+        for _ in range(2):
+            with pytest.raises(LogDirFailure, match="bad block"):
+                append(log, b"a", **sent)
+
+    def test_what_follows_a_failed_write_is_refused_by_the_disk_and_not_out_of_order(
+        self, disk: SimDisk
+    ) -> None:
+        log = open_log(disk, settings=settings())
+        append(log, b"a", producer_id=7, producer_epoch=0, base_sequence=0)
+        disk.fail_next("write", OSError(errno.EIO, "bad block"), ".log")
+        for sequence in (1, 2):
+            with pytest.raises(LogDirFailure, match="bad block"):
+                append(log, b"b", producer_id=7, producer_epoch=0, base_sequence=sequence)
+
 
 class TestFailingWrites:
     def test_a_full_disk_refuses_and_takes_again_when_there_is_space(self, disk: SimDisk, log: Log) -> None:

@@ -77,11 +77,19 @@ class Partition(Replica):
         if origin == "client" and self.log.settings.compression_type != AS_PRODUCED:
             batches, header = recode(batches, examined[0][1], self.log.settings)
             examined = [(0, header)]
+        producer_id = examined[0][1].producer_id
         with self.lock:
-            leading = self._check_may_append(to_all, epoch)
-            appended = self.log.append(
-                batches, leader_epoch=self.leader_epoch, origin=origin, examined=examined, guard=guard
-            )
+            try:
+                leading = self._check_may_append(to_all, epoch)
+                appended = self.log.append(
+                    batches, leader_epoch=self.leader_epoch, origin=origin, examined=examined, guard=guard
+                )
+            except KafkaError as error:
+                if producer_id < 0 or origin != "client":
+                    raise
+                raise self._refusals.answer(producer_id, error) from None
+            if self._refusals.by_producer:
+                self._refusals.forget(producer_id)
             woken = self._appended(leading)
         wake_all(woken, to_wake)
         return appended

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.replication.following import UNKNOWN_END, EpochEnd, has_diverged
 from penstock.replication.leading import Leadership
+from penstock.replication.refusals import Refusals
 from penstock.replication.surroundings import Surroundings
 from penstock.replication.waiters import Waiter, Waiters
 from penstock.storage.aborted import Aborted
@@ -52,6 +53,7 @@ class Replica:
         self._around = surroundings
         self._leading: Leadership | None = None
         self._lags = False  # as follower: whether the leader has committed what is not here
+        self._refusals = Refusals()
         self._led_since = ANY_EPOCH
         """The epoch with which this broker's present leadership began; elections may confirm it."""
 

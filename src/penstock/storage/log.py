@@ -200,6 +200,9 @@ class Log(ReadableLog):
                 return self._append_from_leader(batches, examined)
             except OSError as error:
                 raise self._append_failed(error) from error
+        # Before any look at sequences: a copy of a batch whose flush failed is not acknowledged, and what
+        # follows a batch that was not written is not out of order.
+        self._check_writable()
         header = examined[0][1]
         if origin == "client" and header.producer_id >= 0:
             first_copy = self.producers.check(header, guard)
@@ -235,7 +238,6 @@ class Log(ReadableLog):
     def _append_one(self, batch: memoryview, header: BatchHeader, leader_epoch: int) -> Appended:
         """What nearly every append is, in fewer steps than `_append_own`: one batch of data whose timestamps
         stand."""
-        self._check_writable()
         base_offset = self.log_end_offset
         last_offset = base_offset + header.last_offset_delta
         size_bytes, max_timestamp = len(batch), header.max_timestamp
