@@ -16,6 +16,7 @@ from penstock.handlers.produce_acks import Unacknowledged
 from penstock.protocol.errors import ErrorCode
 from penstock.replication.leading import Leadership, Progress
 from penstock.replication.partition import Partition
+from penstock.replication.refusals import Refusals
 from penstock.replication.surroundings import Assigned
 from penstock.server.broker_life import BrokerLife
 from penstock.storage.producers import Producers
@@ -31,6 +32,8 @@ Plant = Callable[[Patch], None]
 KILLS = ClusterPlan(deposed=0.5, fault_every_ms=600.0, fault_lasts_ms=1_200.0)
 APART = replace(KILLS, separate=True)
 POWER = ClusterPlan(separate=True, power_cuts=True, deposed=0.3, fault_every_ms=500.0, fault_lasts_ms=1_200.0)
+
+FLUSHED = ClusterPlan(power_cuts=True, flush=True, fault_every_ms=600.0, fault_lasts_ms=1_200.0)
 
 
 def acknowledge_what_the_leader_alone_has(patch: Patch) -> None:
@@ -155,6 +158,11 @@ def open_the_logs_before_the_registration(patch: Patch) -> None:
     patch.setattr(BrokerLife, "may_open", property(lambda self: not self._opened))
 
 
+def call_out_of_order_what_follows_a_refusal(patch: Patch) -> None:
+    """The first batch comes when too few are in sync, the second when there are enough."""
+    patch.setattr(Refusals, "answer", lambda self, producer_id, error: error)
+
+
 BUGS: list[tuple[Plant, ClusterPlan]] = [
     (truncate_to_the_high_watermark, KILLS),
     (let_followers_join_the_isr_when_they_are_behind, KILLS),
@@ -172,6 +180,7 @@ SLOWER: list[tuple[Plant, ClusterPlan]] = [
     (acknowledge_what_the_last_leadership_wrote, KILLS),
     (forget_what_producers_sent, KILLS),
     (open_the_logs_before_the_registration, KILLS),
+    (call_out_of_order_what_follows_a_refusal, FLUSHED),
 ]
 """They take more time than the short form has."""
 

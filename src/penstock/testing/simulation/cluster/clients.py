@@ -1,4 +1,4 @@
-"""Producers and consumers of a simulated cluster: they follow leaders and try again, as real ones do. What
+"""Consumers and onlookers of a simulated cluster: they follow leaders and try again, as real ones do. What
 they ask and are told becomes a history for `penstock.testing.history` to judge."""
 
 from __future__ import annotations
@@ -8,152 +8,16 @@ from typing import Any, Final
 
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode
-from penstock.records.batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE, iter_headers
-from penstock.records.record import Record as Encoded
-from penstock.records.record import encode_batch
-from penstock.testing.history.events import Acked, Assign, Poll, Polled, Record, Send, Value, Watermarks
+from penstock.records.batch import iter_headers
+from penstock.testing.history.events import Assign, Poll, Polled, Record, Watermarks
 from penstock.testing.history.recorder import Recorder
 from penstock.testing.simulation.clients import records_of
 from penstock.testing.simulation.cluster.metadata import ClusterClient
+from penstock.testing.simulation.cluster.producers import Producer
 
-ALL: Final = -1
 PAUSE_MS: Final = 60.0
-MAX_BATCH: Final = 4
-PRODUCE_TIMEOUT_MS: Final = 1_500
 LOOK_MS: Final = 300.0
 LATEST: Final = -1
-
-REFUSALS: Final = frozenset(
-    {
-        ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
-        ErrorCode.UNKNOWN_PRODUCER_ID,
-        ErrorCode.INVALID_PRODUCER_EPOCH,
-        ErrorCode.CORRUPT_MESSAGE,
-        ErrorCode.INVALID_RECORD,
-        ErrorCode.INVALID_TIMESTAMP,
-        ErrorCode.UNKNOWN_SERVER_ERROR,
-        ErrorCode.UNSUPPORTED_VERSION,
-        ErrorCode.INVALID_REQUEST,
-    }
-)
-"""Answers after which an idempotent producer with one batch in flight cannot go on: a broker that keeps its
-promises never gives them. All others are tried again."""
-
-
-class Producer:
-    """An idempotent producer with one batch in flight, which it repeats until it is acknowledged. With
-    `acks=1` it asks for no promise and never repeats: leaders then have what nobody else has."""
-
-    def __init__(self, client: ClusterClient, recorder: Recorder, *, acks: int = ALL) -> None:
-        self.acked = 0
-        self.refusal = ""
-        self._acks = acks
-        self._client = client
-        self._recorder = recorder
-        self._producer_id, self._producer_epoch = NO_PRODUCER_ID, NO_PRODUCER_EPOCH
-        self._sequence = 0
-        self._batch: dict[int, Value] = {}  # by operation, in the order of sending
-        self._stopped = False
-        client.later(self._go_on)
-
-    @property
-    def name(self) -> str:
-        return self._client.name
-
-    @property
-    def idle(self) -> bool:
-        return self._stopped and not self._batch
-
-    def cut(self) -> None:
-        self._client.cut()
-
-    def stop(self) -> None:
-        """Begin no new batch."""
-        self._stopped = True
-
-    def _go_on(self) -> None:
-        if self._producer_id < 0 and self._acks == ALL:
-            self._get_id()
-        elif self._client.leader is None:
-            self._client.refresh(self._go_on)
-        else:
-            self._send(self._client.leader)
-
-    def _get_id(self) -> None:
-        fields = {
-            "transactional_id": None,
-            "transaction_timeout": 60_000,
-            "producer_id": -1,
-            "producer_epoch": -1,
-        }
-
-        def answered(response: Any) -> None:
-            if int(response.error_code) == ErrorCode.NONE:
-                self._producer_id, self._producer_epoch = int(response.producer_id), response.producer_epoch
-            self._client.later(self._go_on)
-
-        self._client.anybody().call(Api.INIT_PRODUCER_ID, 4, fields, answered, self._try_again)
-
-    def _try_again(self) -> None:
-        if self._acks != ALL:
-            self._give_up()
-        self._client.leader = None
-        self._client.later(self._go_on)
-
-    def _give_up(self) -> None:
-        """Nobody knows what became of the batch, and nobody will ask."""
-        for operation in self._batch:
-            self._recorder.info(operation, "no promise was asked for")
-        self._sequence += len(self._batch)
-        self._batch = {}
-
-    def _send(self, leader: int) -> None:
-        if not self._batch:
-            if self._stopped:
-                return
-            self._begin_batch()
-        now_ms = self._client.now_ms()
-        batch = encode_batch(
-            [Encoded(None, value.encode(), (), now_ms) for value in self._batch.values()],
-            producer_id=self._producer_id,
-            producer_epoch=self._producer_epoch,
-            base_sequence=self._sequence if self._acks == ALL else NO_SEQUENCE,
-        )
-        place = self._client.partition
-        partitions = [{"index": place.number, "records": bytes(batch)}]
-        topics = [{"name": place.topic, "partition_data": partitions}]
-        fields = {
-            "transactional_id": None,
-            "acks": self._acks,
-            "timeout": PRODUCE_TIMEOUT_MS,
-            "topic_data": topics,
-        }
-        self._client.link(leader).call(Api.PRODUCE, 9, fields, self._got, self._try_again)
-
-    def _begin_batch(self) -> None:
-        for index in range(self._client.random.randint(1, MAX_BATCH)):
-            value = Value(self.name, 0, self._sequence + index)
-            send = Send(self._client.partition, value, idempotent=self._acks == ALL)
-            self._batch[self._recorder.invoke(self.name, send)] = value
-
-    def _got(self, response: Any) -> None:
-        result = response.responses[0].partition_responses[0]
-        code = ErrorCode(int(result.error_code))
-        if code is ErrorCode.NONE and self._acks != ALL:
-            self._give_up()
-            self._client.later(self._go_on, PAUSE_MS)
-        elif code is ErrorCode.NONE:
-            for index, operation in enumerate(self._batch):
-                self._recorder.ok(operation, Acked(result.base_offset + index))
-            self.acked += len(self._batch)
-            self._sequence += len(self._batch)
-            self._batch = {}
-            self._client.later(self._go_on, PAUSE_MS)
-        elif code in REFUSALS:
-            self.refusal = f"{self.name}: {code.name} {result.error_message}"
-            raise AssertionError(f"a producer was refused: {self.refusal}")
-        else:
-            self._try_again()
 
 
 class Consumer:

@@ -162,13 +162,13 @@ class ClusterRules:
                 )
 
     def check_in_sync(self, living: Mapping[int, Broker]) -> None:
-        """Members of an ISR, by the newest image that anybody has, have everything that is committed. One
-        that was started and has not registered yet may have lost what it had."""
-        if not self._news:
+        """Members of an ISR, by the newest image that anybody ever had, have everything that is committed:
+        who made that image may be dead, and a leader have its ISR from there. One that was started and has
+        not registered yet may have lost what it had."""
+        if not self._news or not self._images:
             return
         self._news = False
-        newest = max((broker.controller for broker in living.values()), key=lambda each: each.last_offset)
-        image = newest.image
+        image = self._images[max(self._images)]
         lives = {node: broker.broker_epoch for node, broker in living.items()}
         for place, known in self._known.items():
             topic = image.topics.get(place[0])

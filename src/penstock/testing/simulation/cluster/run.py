@@ -14,19 +14,21 @@ from penstock.replication.partition import Partition as Served
 from penstock.testing.history import History, Recorder, assert_kept
 from penstock.testing.history.events import FinalRead, Isolation, Partition, ReplicaLog
 from penstock.testing.simulation.clients import records_of
-from penstock.testing.simulation.cluster.clients import Client, Consumer, Onlooker, Producer
+from penstock.testing.simulation.cluster.clients import Client, Consumer, Onlooker
 from penstock.testing.simulation.cluster.faults import Faults
 from penstock.testing.simulation.cluster.links import Hosts
 from penstock.testing.simulation.cluster.metadata import ClusterClient
 from penstock.testing.simulation.cluster.network import Network
 from penstock.testing.simulation.cluster.node import ClusterNode
 from penstock.testing.simulation.cluster.plan import ClusterPlan
+from penstock.testing.simulation.cluster.producers import Producer
 from penstock.testing.simulation.cluster.rules import Broken, ClusterRules
 from penstock.testing.simulation.world import World
 
 TOPIC: Final = "simulated"
 PARTITIONS: Final = 2
-PRODUCERS: Final = 3
+UNDER_WAY: Final = (1, 5, 3)
+"""For each producer, how many batches it may have under way."""
 START_MS: Final = 15_000.0
 STEP_MS: Final = 200.0
 PEACE_MS: Final = 30_000.0
@@ -183,9 +185,9 @@ class ClusterRun:
         self._until(lambda: bool(created), START_MS, "no topic can be created")
 
     def _begin_load(self) -> None:
-        for number in range(PRODUCERS):
+        for number, at_once in enumerate(UNDER_WAY):
             client = self._client(f"p{number}", self._places[number % PARTITIONS])
-            self._producers.append(Producer(client, self._recorder))
+            self._producers.append(Producer(client, self._recorder, at_once=at_once))
         careless = [
             Producer(self._client(f"n{place.number}", place), self._recorder, acks=1)
             for place in self._places
