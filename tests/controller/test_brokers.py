@@ -127,6 +127,18 @@ def test_a_silent_broker_is_fenced_and_leads_nothing() -> None:
     assert cluster.partition.isr == (2, 3), "back in service, it must catch up before it is in sync"
 
 
+def test_time_in_which_nobody_could_be_heard_is_not_silence_and_no_more_than_that_is_forgiven() -> None:
+    cluster = Cluster(1, 2, 3)
+    sessions = Sessions(timeout_ms=9000)
+    sessions.touch(1, 0)
+    sessions.touch(2, 6000)
+    sessions.touch(3, 7900)  # while nobody looked: it is not heard of in the future
+    sessions.extend(3000, now_ms=8000)
+    assert sessions.expired(cluster.image, 11_999) == []
+    assert sessions.expired(cluster.image, 12_000) == [1]
+    assert sessions.expired(cluster.image, 17_000) == [1, 2, 3]
+
+
 def test_a_broker_that_stops_in_an_orderly_way_gives_its_partitions_away_first() -> None:
     cluster = Cluster(1, 2, 3)
     cluster.add_partition((1, 2, 3))

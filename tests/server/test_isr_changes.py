@@ -14,6 +14,7 @@ from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, read_request
 from penstock.protocol.primitives import Reader
 from penstock.replication.partitions import Partitions
+from penstock.server import isr_changes
 from penstock.server.isr_changes import VERSION, IsrChanges, IsrThread
 from tests.replication.replicas import TOPIC_ID, Replicas
 
@@ -51,6 +52,19 @@ def test_a_request_names_who_asks_what_it_rests_on_and_each_members_life(replica
     members = {each["broker_id"]: each["broker_epoch"] for each in partition["new_isr_with_epochs"]}
     assert members == {1: -1, 2: -1, 3: 100}  # of itself and of who has not fetched yet nothing is known
     assert changes.take() == {}
+
+
+def test_what_is_too_much_for_one_request_is_left_for_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(isr_changes, "MOST_AT_ONCE", 2)
+    changes = IsrChanges(1, lambda: 77)
+    for index in range(5):
+        one = Replicas()
+        one.lead(1, (1, 2))
+        one.catch_up(3)
+        one.leader.index = index
+        changes.wanted(one.leader)
+    taken = [[place[1] for place in changes.take()] for _ in range(4)]
+    assert taken == [[0, 1], [2, 3], [4], []]
 
 
 def test_what_is_granted_counts_at_once(replicas: Replicas) -> None:

@@ -74,6 +74,10 @@ class Sessions:
         """Everybody has their time from now on."""
         self._heard.clear()
 
+    def extend(self, missed_ms: float, now_ms: float) -> None:
+        """Nobody could be heard for so long: that time does not count."""
+        self._heard = {broker: min(heard + missed_ms, now_ms) for broker, heard in self._heard.items()}
+
     def is_live(self, broker_id: int, now_ms: float) -> bool:
         heard = self._heard.get(broker_id)
         return heard is not None and now_ms - heard < self._timeout_ms

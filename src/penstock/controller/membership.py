@@ -86,13 +86,14 @@ class Membership:
     def tick(self) -> None:
         """Fence who has been silent for too long; let preferred replicas lead now and then."""
         now = self._clock.monotonic()
-        late, self._ticked_at = now - self._ticked_at > _MAX_LATE_SECONDS, now
+        missed, self._ticked_at = now - self._ticked_at, now
         if not self._controller.is_active:
             self._sessions.clear()
             self._balanced_at = now
-        elif late:
-            # This process was stopped or starved: what brokers said meanwhile is to be heard first.
-            self._sessions.clear()
+        elif missed > _MAX_LATE_SECONDS:
+            # This process was stopped or starved: that is nobody's silence. Only this time is given back, or
+            # a controller that is starved again and again would never fence anybody.
+            self._sessions.extend(missed * 1000, now * 1000)
         else:
             self._fence_silent()
             self._rebalance(now)

@@ -1,5 +1,5 @@
-"""Leaders ask the controller for another ISR: AlterPartition (KIP-497), all that are wanted in one request,
-one request at a time.
+"""Leaders ask the controller for another ISR: AlterPartition (KIP-497), many partitions in one request, one
+request at a time.
 
 `IsrChanges` collects and answers without waiting; `IsrThread` waits, and looks now and then for followers
 that lag.
@@ -23,6 +23,9 @@ from penstock.replication.partitions import Partitions
 from penstock.wire.deadline import Deadline
 
 VERSION: Final = 3
+MOST_AT_ONCE: Final = 500
+"""Partitions of one request. The controller decides a request in one go, and its quorum waits meanwhile:
+thousands at once, on a machine that is short of time, cost it its leadership, again with every attempt."""
 ANSWER_SECONDS: Final = 30.0
 RETRY_SECONDS: Final = 0.1
 
@@ -74,11 +77,12 @@ class IsrChanges:
         self.on_wanted()
 
     def take(self) -> Asked:
-        """Everything that is wanted now, to be asked for."""
+        """What is wanted now, to be asked for; the rest of it is for the next request."""
         with self._lock:
-            partitions, self._wanted = self._wanted, set()
+            partitions = sorted(self._wanted, key=lambda each: (each.topic_id, each.index))[:MOST_AT_ONCE]
+            self._wanted.difference_update(partitions)
         asked = {}
-        for partition in sorted(partitions, key=lambda each: (each.topic_id, each.index)):
+        for partition in partitions:
             wanted = partition.wanted_isr()
             if wanted is not None:
                 asked[partition.topic_id, partition.index] = _Asked(partition, wanted)
