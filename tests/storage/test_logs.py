@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from penstock.server.together import THREADS, in_threads
 from penstock.storage.directory import UNKNOWN_BROKER_EPOCH
 from penstock.storage.errors import ForeignDirectory, LogDirFailure
 from penstock.storage.log import Log
@@ -93,6 +94,14 @@ class TestStarting:
             append_many(logs.create("orders", partition, ID, SMALL), partition)
         logs.close()
         assert ends(start(disk)) == {("orders", partition): partition for partition in range(5)}
+
+    def test_logs_are_opened_several_at_once_after_a_kill(self, disk: SimDisk) -> None:
+        logs, many = start(disk), 3 * THREADS
+        for partition in range(many):
+            append_many(logs.create("orders", partition, ID, SMALL), partition)
+        disk.kill()
+        logs = start(disk, together=in_threads)
+        assert ends(logs) == {("orders", partition): partition for partition in range(many)}
 
 
 class TestCreating:

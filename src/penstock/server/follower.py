@@ -12,10 +12,10 @@ from penstock.controller.image import Image, PartitionState, TopicState
 from penstock.handlers.broker import Broker
 from penstock.replication.partition import Partition
 from penstock.replication.surroundings import Surroundings
-from penstock.server.together import Task, Together, one_by_one
 from penstock.settings import TopicSettings
 from penstock.storage.errors import NoSpace, StorageError
 from penstock.storage.logs import Logs
+from penstock.storage.together import Task, Together, one_by_one
 
 _log = logging.getLogger(__name__)
 

@@ -45,7 +45,6 @@ from penstock.server.producer_id_blocks import allocate_producer_ids
 from penstock.server.quota_follower import QuotaFollower
 from penstock.server.replica_fetchers import ReplicaFetchers, Replicas
 from penstock.server.settings_follower import SettingsFollower
-from penstock.server.together import Together, one_by_one
 from penstock.server.transactions_anywhere import TransactionsAnywhere
 from penstock.settings import BrokerSettings, TopicSettings
 from penstock.settings.errors import invalid
@@ -55,6 +54,7 @@ from penstock.storage.errors import StorageError
 from penstock.storage.log import Log
 from penstock.storage.logs import Logs
 from penstock.storage.meta import read_meta
+from penstock.storage.together import Together, one_by_one
 from penstock.transactions.coordinator import TRANSACTIONS_TOPIC, TransactionCoordinator
 from penstock.transactions.settings import TransactionSettings
 from penstock.wire.connection import Address
@@ -77,7 +77,7 @@ class Node:
         """Without `channel_to` this node is the only one, and has registered itself when this returns. The
         simulator has fetchers of its own, and one thread."""
         self._random = random
-        self._logs = _logs(settings, disk, clock, random)
+        self._logs = _logs(settings, disk, clock, random, together)
         self._logs.open_directories()
         self._partitions = Partitions(lambda *place: _exists(self.broker.controller, *place))
         self._endpoints = endpoints
@@ -260,7 +260,7 @@ class Node:
         return str(UUID(bytes=self._new_topic_id()))
 
 
-def _logs(settings: BrokerSettings, disk: Disk, clock: Clock, random: Random) -> Logs:
+def _logs(settings: BrokerSettings, disk: Disk, clock: Clock, random: Random, together: Together) -> Logs:
     if not (settings.is_alone or settings.cluster_id or any(read_meta(disk, at) for at in settings.log_dirs)):
         # Nodes that each made up a name would never find together.
         why = "an empty directory of a cluster's node is given the cluster's name"
@@ -276,6 +276,7 @@ def _logs(settings: BrokerSettings, disk: Disk, clock: Clock, random: Random) ->
         checkpoint_interval_ms=settings.replica_high_watermark_checkpoint_interval_ms,
         producer_expiration_ms=settings.producer_id_expiration_ms,
         verifying=settings.transaction_partition_verification_enable,
+        together=together,
     )
 
 

@@ -1,19 +1,13 @@
-"""Tasks that mostly wait for the disk, one by one or several at once. The simulator has one thread."""
+"""Tasks that mostly wait for the disk, several at once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
+from penstock.storage.together import Task, one_by_one
+
 THREADS: Final = 8
-
-Task = Callable[[], None]
-Together = Callable[[Sequence[Task]], None]
-
-
-def one_by_one(tasks: Sequence[Task]) -> None:
-    for task in tasks:
-        task()
 
 
 def in_threads(tasks: Sequence[Task]) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from random import Random
 from typing import TypeVar
 
@@ -27,6 +28,7 @@ from penstock.storage.disk import Disk
 from penstock.storage.errors import Corruption, ForeignDirectory, LogDirFailure, NoSpace, StorageError
 from penstock.storage.log import PRODUCER_EXPIRATION_MS, Log
 from penstock.storage.meta import Meta, id_of, new_id, read_meta, read_topic_id, write_meta, write_topic_id
+from penstock.storage.together import Together, one_by_one
 from penstock.storage.warm import WarmSegments
 
 DEFAULT_NODE_ID = 1
@@ -53,7 +55,10 @@ class Logs:
         checkpoint_interval_ms: int = CHECKPOINT_INTERVAL_MS,
         producer_expiration_ms: int = PRODUCER_EXPIRATION_MS,
         verifying: bool = True,
+        together: Together = one_by_one,
     ) -> None:
+        """`together` opens the logs of a directory: after an unclean stop most of the time is waiting for the
+        disk."""
         if not dirs:
             raise ValueError("a broker needs at least one log directory")
         self._disk = disk
@@ -64,6 +69,7 @@ class Logs:
         self._directory_ids: list[bytes] = []
         self._producer_expiration_ms = producer_expiration_ms
         self._verifying = verifying
+        self._together = together
         self._retention_interval_s = retention_check_interval_ms / 1000
         self._checkpoint_interval_s = checkpoint_interval_ms / 1000
         self._directories = [LogDirectory(disk, path) for path in dirs]
@@ -191,17 +197,21 @@ class Logs:
         twice = known.keys() & set(wanted)
         if twice:
             raise Corruption(directory.path, 0, f"logs that another directory has too: {sorted(twice)}")
-        opened = {
-            name: self._open(
+        settings = {topic: settings_of(topic) for topic in {name[0] for name in wanted}}
+        opened: dict[TopicPartition, Log] = {}
+        topic_ids: dict[TopicPartition, bytes | None] = {}
+
+        def open_one(name: TopicPartition) -> None:
+            opened[name] = log = self._open(
                 directory,
                 name,
-                settings_of(name[0]),
+                settings[name[0]],
                 clean=directory.left_clean,
                 offsets=directory.left_offsets.get(name, Offsets(0, 0, 0)),
             )
-            for name in wanted
-        }
-        topic_ids = {name: read_topic_id(self._disk, log.path) for name, log in opened.items()}
+            topic_ids[name] = read_topic_id(self._disk, log.path)
+
+        self._together([partial(open_one, name) for name in wanted])
         with self._lock:
             self._logs.update(opened)
             self._topic_ids.update(topic_ids)

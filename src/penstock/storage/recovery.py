@@ -98,11 +98,13 @@ class Recovery:
                 # What is behind a tear was written after what is missing there: it cannot stay.
                 segment.delete()
                 continue
+            was_empty = segment.file.size == 0
             expected, whole = self._verify(segment, recovery_point)
             torn = not whole
             segment.write_indexes()
             segment.seal()
-            segment.sync()
+            if not was_empty:
+                segment.sync()
             segments.append(segment)
         return segments
 
