@@ -70,23 +70,24 @@ MEMBERS = {
 }
 
 
+def compiled_member(classes: Path) -> list[str]:
+    """The command that starts GroupMember, which is compiled there; servers, topic, group and settings
+    follow."""
+    libs = available(jars)
+    source = Path(__file__).with_name("GroupMember.java")
+    compiler = ["javac", "-cp", f"{libs}/*", "-d", str(classes), str(source)]
+    subprocess.run(compiler, check=True, capture_output=True, timeout=JAVA_SECONDS)
+    small = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx96m")
+    return ["java", *small, "-cp", f"{classes}:{libs}/*", "GroupMember"]
+
+
 @pytest.mark.claim("A10")
 @pytest.mark.timeout(900)
 def test_java_members_come_and_go_and_the_broker_is_killed(tmp_path: Path, long_form: bool) -> None:
-    libs = available(jars)
-    source = Path(__file__).with_name("GroupMember.java")
-    classes = ["javac", "-cp", f"{libs}/*", "-d", str(tmp_path / "classes"), str(source)]
-    subprocess.run(classes, check=True, capture_output=True, timeout=JAVA_SECONDS)
-    small = (
-        "-XX:TieredStopAtLevel=1",
-        "-XX:+UseSerialGC",
-        "-Xmx96m",
-        "-cp",
-        f"{tmp_path / 'classes'}:{libs}/*",
-    )
+    java_member = compiled_member(tmp_path / "classes")
 
     def member(servers: str, topic: str, group: str) -> list[str]:
-        return ["java", *small, "GroupMember", servers, topic, group, *MEMBERS[group]]
+        return [*java_member, servers, topic, group, *MEMBERS[group]]
 
     groups = list(MEMBERS) if long_form else ["consumer", "cooperative"]
     with BrokerProcess(str(tmp_path / "data"), settings=SETTINGS) as process:

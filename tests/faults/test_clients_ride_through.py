@@ -19,7 +19,8 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 from penstock.testing.cluster import Cluster, Software
 from tests.compat import group_member
 from tests.compat.churn import PARTITIONS as GROUP_PARTITIONS
-from tests.compat.churn import TOPIC, Crowd, Load, missing, until
+from tests.compat.churn import TOPIC, Command, Crowd, Load, missing, until
+from tests.compat.test_groups_java import compiled_member
 from tests.faults.clusters import QUICK
 from tests.faults.clusters import software as software
 from tests.faults.test_copy_job import OUTPUT, check, confluent_job, fill, java_job
@@ -87,22 +88,41 @@ def end_one(cluster: Cluster, random: Random, topics: tuple[str, ...]) -> None:
         cluster.wait_in_sync(topic)
 
 
-GROUPS: Final = {"classic": (), "consumer": ("group.protocol=consumer",)}
-"""confluent-kafka's own settings but for the protocol."""
+GROUPS: Final = {"classic": ("group.protocol=classic",), "consumer": ("group.protocol=consumer",)}
+JAVA_DEFAULTS: Final = (
+    "default.api.timeout.ms=60000",
+    "reconnect.backoff.max.ms=1000",
+    "metadata.max.age.ms=300000",
+)
+"""What GroupMember sets otherwise for tests of one broker."""
 
 
-def member(servers: str, topic: str, group: str) -> list[str]:
+def confluent_members(_directory: Path) -> Command:
     script = Path(group_member.__file__)
-    return [sys.executable, str(script), "confluent-kafka", servers, topic, group, *GROUPS[group]]
+
+    def member(servers: str, topic: str, group: str) -> list[str]:
+        return [sys.executable, str(script), "confluent-kafka", servers, topic, group, *GROUPS[group]]
+
+    return member
+
+
+def java_members(directory: Path) -> Command:
+    java_member = compiled_member(directory / "classes")
+
+    def member(servers: str, topic: str, group: str) -> list[str]:
+        return [*java_member, servers, topic, group, *JAVA_DEFAULTS, *GROUPS[group]]
+
+    return member
 
 
 @pytest.mark.claim("A10")
+@pytest.mark.parametrize("members", [confluent_members, pytest.param(java_members, marks=pytest.mark.long)])
 @pytest.mark.timeout(900)
 def test_groups_ride_through_every_failover(
-    tmp_path: Path, software: Software, seed: int, long_form: bool
+    tmp_path: Path, software: Software, members: Callable[[Path], Command], seed: int, long_form: bool
 ) -> None:
     """Three members of each group; whoever coordinates a group is among the brokers that end."""
-    random, ended = Random(seed), 0
+    random, ended, member = Random(seed), 0, members(tmp_path)
     with Cluster(tmp_path, software, settings=QUICK) as cluster:
         cluster.create_topic(TOPIC, GROUP_PARTITIONS)
         crowd = Crowd(cluster.bootstrap_servers, list(GROUPS), member)
@@ -125,7 +145,8 @@ def test_groups_ride_through_every_failover(
             crowd.end()
     for group in GROUPS:
         assert [record for record in crowd.records(group) if load.sent[record[:2]] != record[2]] == []
-    print(f"{software.name}: {len(load.sent)} records, {list(GROUPS)}, {ended} brokers ended")
+    sent = len(load.sent)
+    print(f"{software.name}, {members.__name__}: {sent} records, {list(GROUPS)}, {ended} brokers ended")
 
 
 def committed_all(load: Load, cluster: Cluster, group: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 from types import TracebackType
@@ -18,10 +19,12 @@ from penstock.testing.cluster.network import Network
 from penstock.testing.cluster.node import Node
 from penstock.testing.cluster.software import Penstock, Software
 from penstock.testing.cluster.views import PartitionView, View, Witnesses, newest
+from penstock.wire.errors import WireError
 
 READY_SECONDS: Final = 90.0
 POLL_SECONDS: Final = 0.05
 CLUSTER_ID: Final = "Pe-nStoCk0000000000aaA"
+METADATA_TOPIC: Final = "__cluster_metadata"
 FIRST_CONTROLLER: Final = 101
 CLIENT_PORT: Final = 9092
 CONTROLLER_PORT: Final = 9093
@@ -132,6 +135,26 @@ class Cluster:
             return bool(found)
 
         self.wait_until(is_led, f"a leader of {topic}-{partition}")
+        return found[-1]
+
+    def active_controller(self) -> int:
+        """Who decides about the metadata now; waits for somebody to (DescribeQuorum)."""
+        asked = {"topics": [{"topic_name": METADATA_TOPIC, "partitions": [{"partition_index": 0}]}]}
+        found: list[int] = []
+
+        def is_known() -> bool:
+            for node in self.brokers.values():
+                if node.is_running and not node.is_paused:
+                    with suppress(WireError):
+                        answer = self._witnesses.call(node, Api.DESCRIBE_QUORUM, asked, newest=1)
+                        found.extend(
+                            part.leader_id for topic in answer.topics for part in topic.partitions
+                            if not part.error_code and part.leader_id >= 0
+                        )  # fmt: skip
+                    break
+            return bool(found)
+
+        self.wait_until(is_known, "an active controller")
         return found[-1]
 
     def is_in_sync(self, topic: str) -> bool:
