@@ -62,13 +62,29 @@ def test_a_time_is_written_as_spark_writes_it() -> None:
         ({**SERVERS, "subscribe": " , "}, "names no topic"),
         ({**SERVERS, "assign": "a"}, "assign is written as"),
         ({**SERVERS, "assign": '{"a":["x"]}'}, "assign is written as"),
+        ({**SERVERS, "assign": '{"a":[]}'}, "assign is written as"),
+        ({**SERVERS, "assign": '{"a":"01"}'}, "assign is written as"),
+        ({**SERVERS, "assign": '{"a":[0.5]}'}, "assign is written as"),
+        ({**SERVERS, "assign": '{"a":[-1]}'}, "assign is written as"),
         ({**SERVERS, "subscribePattern": "("}, "not a regular expression"),
+        ({**SERVERS, "subscribePattern": ""}, "not nothing"),
+        (
+            {**SERVERS, "subscribe": "a", "startingOffsets": '{"a":{"0":1.5}}'},
+            "startingOffsets is written as",
+        ),
         ({**SERVERS, "subscribe": "a", "startingOffsets": "first"}, "startingOffsets is written as"),
         ({**SERVERS, "subscribe": "a", "endingOffsets": "latest"}, "a stream has no end"),
         ({**SERVERS, "subscribe": "a", "maxOffsetsPerTrigger": "0"}, "more than zero"),
         ({**SERVERS, "subscribe": "a", "failOnDataLoss": "maybe"}, "true or false"),
-        ({**SERVERS, "subscribe": "a", "maxPartitions": "4"}, "'maxpartitions' means nothing"),
-        ({**SERVERS, "subscribe": "a", "minPartitions": "none"}, "a whole number"),
+        ({**SERVERS, "subscribe": "a", "maxPartitions": "4"}, "is 'minPartitions' meant"),
+        ({"bootstrap.servers": "h:1", "subscribe": "a"}, "is 'kafka.bootstrap.servers' meant"),
+        (
+            {**SERVERS, "subscribe": "a", "speed": "4"},
+            r"means nothing for reading with format\('penstock'\)$",
+        ),
+        ({**SERVERS, "subscribe": "a", "kafka.auto.offset.reset": "latest"}, "startingOffsets says where"),
+        ({**SERVERS, "subscribe": "a", "kafka.value.deserializer": "x"}, "valueFormat"),
+        ({**SERVERS, "subscribe": "a", "minPartitions": "none"}, "minPartitions is a whole number"),
         ({**SERVERS, "subscribe": "a", "maxTriggerDelay": "soon"}, "a time as 15m"),
         ({**SERVERS, "subscribe": "a", "groupIdForOffsets": " "}, "the id of a consumer group"),
         (
@@ -79,7 +95,7 @@ def test_a_time_is_written_as_spark_writes_it() -> None:
         ({**SERVERS, "subscribe": "a", "kafka.security.protocol": "SSL"}, "only PLAINTEXT"),
         ({**SERVERS, "subscribe": "a", "kafka.sasl.mechanism": "PLAIN"}, "only PLAINTEXT"),
         ({**SERVERS, "subscribe": "a", "kafka.ssl.truststore.location": "x"}, "only PLAINTEXT"),
-        ({**SERVERS, "subscribe": "a", "startingTimestamp": "-1"}, "more than zero"),
+        ({**SERVERS, "subscribe": "a", "startingTimestamp": "-1"}, "startingTimestamp is milliseconds"),
         ({**SERVERS, "subscribe": "a", "startingOffsetsByTimestamp": '{"a":{"0":-1}}'}, "not negative"),
     ],
 )
@@ -93,6 +109,25 @@ def test_a_batch_that_would_read_nothing_is_refused() -> None:
         read_options({**SERVERS, "subscribe": "a", "startingOffsets": "latest"}, streaming=False)
     with pytest.raises(OptionError, match="nothing would be read"):
         read_options({**SERVERS, "subscribe": "a", "endingOffsets": "earliest"}, streaming=False)
+    for start, end, where in (
+        (("startingTimestamp", "2000"), ("endingTimestamp", "1000"), "every partition"),
+        (("startingOffsets", '{"a":{"0":5}}'), ("endingOffsets", '{"a":{"0":4}}'), "a-0"),
+    ):
+        with pytest.raises(OptionError, match=f"begin after its end in {where}"):
+            read_options({**SERVERS, "subscribe": "a", **dict([start, end])}, streaming=False)
+
+
+@pytest.mark.parametrize(
+    ("start", "end"),
+    [
+        (("startingTimestamp", "1000"), ("endingTimestamp", "1000")),
+        (("startingTimestamp", "0"), ("endingOffsets", "latest")),
+        (("startingOffsets", '{"a":{"0":5}}'), ("endingOffsets", '{"a":{"0":-1}}')),
+        (("startingOffsets", '{"a":{"0":5}}'), ("endingTimestamp", "1")),
+    ],
+)
+def test_what_may_have_something_between_is_read(start: tuple[str, str], end: tuple[str, str]) -> None:
+    read_options({**SERVERS, "subscribe": "a", **dict([start, end])}, streaming=False)
 
 
 def test_an_offset_below_minus_two_is_none() -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -22,6 +22,8 @@ from penstock.schemas import wire_format
 from penstock.spark.format_options import NAMES, FieldFormat, FormatError, field_formats
 from penstock.spark.formats.form import Format, UnreadableValue
 from penstock.spark.formats.table import checked, format_named, registry_for
+
+_FORMAT_NAMES: Final = {name.lower() for name in NAMES}
 
 
 class UnwritableRow(ValueError):
@@ -60,7 +62,7 @@ class Encoding:
 
 def encoded(df: DataFrame, given: Mapping[str, str], topic: str | None) -> tuple[DataFrame, dict[str, str]]:
     """The frame with keys and values as bytes, and the options that are left then."""
-    formats = {name: value for name, value in given.items() if name.lower() in NAMES}
+    formats = {name: value for name, value in given.items() if name.lower() in _FORMAT_NAMES}
     rest = {name: value for name, value in given.items() if name not in formats}
     encoding = encoding_for({name.lower(): value for name, value in formats.items()}, df.schema, topic)
     if not encoding.fields:

@@ -15,11 +15,11 @@ NAMES: Final = frozenset(
         *(
             f"{field}{part}"
             for field in FIELDS
-            for part in ("format", "subject", "schema", "schemaversion", "message")
+            for part in ("Format", "Subject", "Schema", "SchemaVersion", "Message")
         ),
     }
 )
-ERROR_NAMES: Final = frozenset({"ondecodeerror", "deadlettertopic"})
+ERROR_NAMES: Final = frozenset({"onDecodeError", "deadLetterTopic"})
 ON_ERROR: Final = ("fail", "null", "deadletter")
 _WITH_SCHEMA: Final = ("json", "avro", "protobuf")
 

@@ -1,7 +1,7 @@
 """The options of source and sink, under the names of Spark's own Kafka connector, read once and checked.
 
-An option that we cannot honour is refused with a sentence; a client setting (`kafka.…`) that only tunes
-another client is let through, so that switching from `format("kafka")` is one word.
+Which names there are stands in `penstock.spark.option_names`. A value that we cannot honour is refused with
+a sentence.
 """
 
 from __future__ import annotations
@@ -13,46 +13,19 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from penstock.records.codecs import Codec
-from penstock.spark.format_options import (
-    ERROR_NAMES,
-    NAMES,
-    DecodeErrors,
-    FieldFormat,
-    decode_errors,
-    field_formats,
-)
+from penstock.spark.format_options import DecodeErrors, FieldFormat, decode_errors, field_formats
+from penstock.spark.option_names import READING, WRITING, checked, spelled
+from penstock.spark.option_names import SERVERS as SERVERS
+from penstock.spark.option_names import OptionError as OptionError
 from penstock.spark.positions import Positions, beginning, from_offsets, from_time, from_times, now
 from penstock.wire.cluster import TopicPartition
 from penstock.wire.produce import DELIVERY_SECONDS
 
-SERVERS: Final = "kafka.bootstrap.servers"
-_READ: Final = {
-    SERVERS,
-    *("subscribe", "subscribepattern", "assign", "startingoffsets", "endingoffsets", "startingtimestamp"),
-    *("endingtimestamp", "startingoffsetsbytimestamp", "endingoffsetsbytimestamp"),
-    *("startingoffsetsbytimestampstrategy", "maxoffsetspertrigger", "includeheaders", "failondataloss"),
-    *("minpartitions", "maxrecordsperpartition", "minoffsetspertrigger", "maxtriggerdelay"),
-    *("groupidforoffsets", "columns", "path"),
-    *NAMES,
-    *ERROR_NAMES,
-}
-# What tunes the other connector's consumers and has no counterpart here.
-_TUNING: Final = {
-    *("kafkaconsumer.polltimeoutms", "fetchoffset.numretries", "fetchoffset.retryintervalms"),
-    "groupidprefix",
-}
-# Spark hands its own options on, the name of a streaming query among them.
-_WRITE: Final = {SERVERS, "topic", "path", "checkpointlocation", "queryname", "includeheaders", *NAMES}
 _PATIENCE_SECONDS: Final = 60.0
 _DELAY_SECONDS: Final = 15 * 60.0
 _DURATION: Final = re.compile(r"\s*(\d+)\s*([a-z]*)\s*")
 _UNITS: Final = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
-_SECURITY: Final = re.compile(r"kafka\.(security\.protocol|ssl\..*|sasl\..*)")
 _CODECS: Final = {codec.name.lower(): codec for codec in Codec}
-
-
-class OptionError(ValueError):
-    """An option that is missing, wrong or not to be had; the message says which and what to write instead."""
 
 
 @dataclass(frozen=True)
@@ -92,18 +65,12 @@ class WriteOptions:
 
 
 def read_options(options: Mapping[str, str], *, streaming: bool) -> ReadOptions:
-    given = _checked(options, _READ | _TUNING, "reading")
+    given = checked(options, READING, "reading")
     most, least = _positive(given, "maxoffsetspertrigger"), _positive(given, "minoffsetspertrigger")
     if most is not None and least is not None and least > most:
         raise OptionError(f"minOffsetsPerTrigger ({least}) is more than maxOffsetsPerTrigger ({most})")
     patience_ms = _positive(given, "kafka.default.api.timeout.ms")
-    start, end = _positions(given, "starting"), _positions(given, "ending")
-    if streaming and end is not None:
-        raise OptionError("endingOffsets and endingTimestamp are for spark.read: a stream has no end")
-    if end is not None and end.only_beginning:
-        raise OptionError('endingOffsets cannot be "earliest": nothing would be read')
-    if not streaming and start is not None and start.only_end:
-        raise OptionError('startingOffsets cannot be "latest" with spark.read: nothing would be read')
+    start, end = _bounds(given, streaming=streaming)
     isolation = given.get("kafka.isolation.level", "read_uncommitted").lower()
     if isolation not in ("read_committed", "read_uncommitted"):
         raise OptionError(f"kafka.isolation.level is read_committed or read_uncommitted, not {isolation!r}")
@@ -140,7 +107,7 @@ def read_formats(options: Mapping[str, str]) -> tuple[FieldFormat, ...]:
 
 
 def write_options(options: Mapping[str, str]) -> WriteOptions:
-    given = _checked(options, _WRITE, "writing")
+    given = checked(options, WRITING, "writing")
     codec = given.get("kafka.compression.type", "none").lower()
     if codec not in _CODECS:
         raise OptionError(f"kafka.compression.type is one of {', '.join(_CODECS)}, not {codec!r}")
@@ -156,22 +123,6 @@ def write_options(options: Mapping[str, str]) -> WriteOptions:
     )
 
 
-def _checked(options: Mapping[str, str], known: set[str], doing: str) -> dict[str, str]:
-    """The options with their names in lower case, as Spark compares them."""
-    given = {name.lower(): value for name, value in options.items()}
-    for name in given:
-        if _SECURITY.fullmatch(name) and (name, given[name].upper()) != (
-            "kafka.security.protocol",
-            "PLAINTEXT",
-        ):
-            raise OptionError(f"{name} cannot be honoured: only PLAINTEXT listeners can be reached as yet")
-        if name not in known and not name.startswith("kafka."):
-            raise OptionError(f"option {name!r} means nothing for {doing} with format('penstock')")
-    if not given.get(SERVERS, "").strip():
-        raise OptionError(f"set .option({SERVERS!r}, 'host:port') to the address of a broker")
-    return given
-
-
 def _subscription(given: Mapping[str, str]) -> dict[str, Any]:
     names = [name for name in ("subscribe", "subscribepattern", "assign") if name in given]
     if len(names) != 1:
@@ -183,28 +134,55 @@ def _subscription(given: Mapping[str, str]) -> dict[str, Any]:
             raise OptionError("subscribe names no topic: write the names with commas between them")
         subscription["subscribe"] = topics
     elif "assign" in given:
-        assigned = _json(given["assign"], "assign", '{"topicA":[0,1],"topicB":[2,4]}')
-        try:
-            subscription["assign"] = tuple(
-                TopicPartition(topic, int(number))
-                for topic, numbers in assigned.items()
-                for number in numbers
-            )
-        except (TypeError, ValueError, AttributeError):
-            raise OptionError('assign is written as {"topicA":[0,1],"topicB":[2,4]}') from None
+        subscription["assign"] = _assigned(given["assign"])
     else:
-        try:
-            re.compile(given["subscribepattern"])
-        except re.error as error:
-            raise OptionError(f"subscribePattern is not a regular expression: {error}") from None
-        subscription["pattern"] = given["subscribepattern"]
+        subscription["pattern"] = _pattern(given["subscribepattern"])
     return subscription
+
+
+def _assigned(text: str) -> tuple[TopicPartition, ...]:
+    form = '{"topicA":[0,1],"topicB":[2,4]}'
+    wrong = OptionError(f"assign is written as {form}, not {text!r}")
+    assigned = _json(text, "assign", form)
+    if not isinstance(assigned, dict) or not all(isinstance(each, list) for each in assigned.values()):
+        raise wrong
+    found = [TopicPartition(topic, number) for topic, numbers in assigned.items() for number in numbers]
+    if not found or any(type(number) is not int or number < 0 for _, number in found):
+        raise wrong
+    return tuple(dict.fromkeys(found))
+
+
+def _pattern(text: str) -> str:
+    if not text.strip():
+        raise OptionError("subscribePattern is a regular expression for the names of topics, not nothing")
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise OptionError(f"subscribePattern is not a regular expression: {error}, in {text!r}") from None
+    return text
+
+
+def _bounds(given: Mapping[str, str], *, streaming: bool) -> tuple[Positions | None, Positions | None]:
+    """Where to begin and to end, as far as it is said; what would read nothing is refused."""
+    start, end = _positions(given, "starting"), _positions(given, "ending")
+    if streaming and end is not None:
+        raise OptionError("endingOffsets and endingTimestamp are for spark.read: a stream has no end")
+    if end is not None and end.only_beginning:
+        raise OptionError('endingOffsets cannot be "earliest": nothing would be read')
+    if not streaming and start is not None and start.only_end:
+        raise OptionError('startingOffsets cannot be "latest" with spark.read: nothing would be read')
+    if start is not None and end is not None and (where := start.beyond(end)) is not None:
+        raise OptionError(f"reading would begin after its end in {where}: exchange starting… and ending…")
+    return start, end
 
 
 def _positions(given: Mapping[str, str], side: str) -> Positions | None:
     """`startingOffsets` and its relatives; a time wins over offsets, as in Spark."""
     if f"{side}timestamp" in given:
-        return from_time(_positive(given, f"{side}timestamp") or 0, _strategy(given, side))
+        time = _number(given, f"{side}timestamp")
+        if time < 0:
+            raise OptionError(f"{side}Timestamp is milliseconds since 1970, which are not negative: {time}")
+        return from_time(time, _strategy(given, side))
     if f"{side}offsetsbytimestamp" in given:
         form = '{"topicA":{"0":1000,"1":1000}}'
         times = _nested(given[f"{side}offsetsbytimestamp"], f"{side}OffsetsByTimestamp", form)
@@ -234,12 +212,18 @@ def _strategy(given: Mapping[str, str], side: str) -> bool:
 def _nested(text: str, name: str, form: str) -> dict[TopicPartition, int]:
     try:
         return {
-            TopicPartition(topic, int(partition)): int(number)
+            TopicPartition(topic, int(partition)): _whole(number)
             for topic, numbers in _json(text, name, form).items()
             for partition, number in numbers.items()
         }
     except (TypeError, ValueError, AttributeError):
         raise OptionError(f"{name} is written as {form}, not {text!r}") from None
+
+
+def _whole(number: object) -> int:
+    if type(number) is not int:
+        raise TypeError(number)
+    return number
 
 
 def _json(text: str, name: str, form: str) -> Any:
@@ -253,7 +237,7 @@ def _number(given: Mapping[str, str], name: str) -> int:
     try:
         return int(given[name])
     except ValueError:
-        raise OptionError(f"{name} is a whole number, not {given[name]!r}") from None
+        raise OptionError(f"{spelled(name)} is a whole number, not {given[name]!r}") from None
 
 
 def _positive(given: Mapping[str, str], name: str) -> int | None:
@@ -261,7 +245,7 @@ def _positive(given: Mapping[str, str], name: str) -> int | None:
         return None
     number = _number(given, name)
     if number <= 0:
-        raise OptionError(f"{name} is more than zero, not {number}")
+        raise OptionError(f"{spelled(name)} is more than zero, not {number}")
     return number
 
 
@@ -271,7 +255,7 @@ def _seconds(given: Mapping[str, str], name: str, *, default: float) -> float:
         return default
     match = _DURATION.fullmatch(given[name].lower())
     if match is None or (match[2] or "ms") not in _UNITS:
-        raise OptionError(f"{name} is a time as 15m, 30s or 500ms, not {given[name]!r}")
+        raise OptionError(f"{spelled(name)} is a time as 15m, 30s or 500ms, not {given[name]!r}")
     return int(match[1]) * _UNITS[match[2] or "ms"]
 
 
@@ -287,5 +271,5 @@ def _group(given: Mapping[str, str], *, streaming: bool) -> str | None:
 def _boolean(given: Mapping[str, str], name: str, *, default: bool) -> bool:
     text = given.get(name, str(default)).lower()
     if text not in ("true", "false"):
-        raise OptionError(f"{name} is true or false, not {text!r}")
+        raise OptionError(f"{spelled(name)} is true or false, not {text!r}")
     return text == "true"

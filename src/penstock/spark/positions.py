@@ -34,6 +34,20 @@ class Positions:
     def only_end(self) -> bool:
         return self.everywhere == LATEST or (bool(self.times) and all(t == LATEST for _, t in self.times))
 
+    def beyond(self, end: Positions) -> str | None:
+        """Where this is after `end`, both said by offsets or both by times; None when nowhere."""
+        if (
+            self.everywhere is not None
+            and end.everywhere is not None
+            and self.everywhere > end.everywhere >= 0
+        ):
+            return "every partition"
+        for ours, theirs in ((self.fixed, dict(end.fixed)), (self.times, dict(end.times))):
+            for partition, place in ours:
+                if place > theirs.get(partition, place) >= 0:
+                    return str(partition)
+        return None
+
     def resolve(
         self,
         cluster: Cluster,
