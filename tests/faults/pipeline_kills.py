@@ -10,17 +10,27 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from random import Random
+from typing import Protocol
 
-from penstock.testing.process import BrokerProcess
 from tests.faults.pipeline_rig import Driver, Rig
+
+
+class Killable(Protocol):
+    """A broker that is killed and started on what it left, at the same address."""
+
+    @property
+    def bootstrap_servers(self) -> str: ...
+
+    def kill(self) -> None: ...
+
+    def start(self) -> object: ...
+
 
 Way = Callable[[], bool]
 """Kills; False when there was nothing to kill at the moment."""
 
 
-def ways(
-    rig: Rig, driver: Driver, broker: BrokerProcess, chooser: Random, *, cluster: bool
-) -> dict[str, Way]:
+def ways(rig: Rig, driver: Driver, broker: Killable, chooser: Random, *, cluster: bool) -> dict[str, Way]:
     """Every way to kill this pipeline, by name."""
 
     def kill_driver() -> bool:

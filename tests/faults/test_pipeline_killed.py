@@ -14,8 +14,9 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from penstock.testing.process import BrokerProcess
-from tests.faults.pipeline_kills import Deck, ways
+from tests.faults.pipeline_kills import Deck, Killable, ways
 from tests.faults.pipeline_rig import Driver, Rig, standalone
+from tests.peers.apache_kafka import ApacheKafka
 
 INPUT, OUTPUT = "input", "output"
 INPUT_PARTITIONS, OUTPUT_PARTITIONS = 3, 4
@@ -100,8 +101,10 @@ class Output:
 
 
 @pytest.fixture
-def broker(tmp_path: Path) -> Iterator[BrokerProcess]:
-    with BrokerProcess(str(tmp_path / "data")) as broker:
+def broker(tmp_path: Path, pytestconfig: pytest.Config) -> Iterator[Killable]:
+    """Ours, or Apache's with `--apache`."""
+    apache = pytestconfig.getoption("--apache")
+    with ApacheKafka(parent=tmp_path) if apache else BrokerProcess(str(tmp_path / "data")) as broker:
         yield broker
 
 
@@ -132,7 +135,7 @@ def await_output(driver: Driver, output: Output, count: int) -> None:
 @pytest.mark.timeout(2400)
 @pytest.mark.parametrize("master", [LOCAL, pytest.param(STANDALONE, marks=pytest.mark.long)])
 def test_a_pipeline_killed_anywhere_writes_each_record_once_and_in_order(
-    broker: BrokerProcess, rig: Rig, tmp_path: Path, seed: int, long_form: bool, master: str
+    broker: Killable, rig: Rig, tmp_path: Path, seed: int, long_form: bool, master: str
 ) -> None:
     servers, chooser, cluster = broker.bootstrap_servers, Random(seed), master == STANDALONE
     make_topics(servers)

@@ -25,7 +25,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("penstock")
     group.addoption("--long", action="store_true", help="run the long forms, which take minutes")
     group.addoption("--only", metavar="CLAIM", help="run only the tests of one claim, such as A1")
-    group.addoption("--apache", action="store_true", help="run the cluster's fault tests on Apache Kafka")
+    group.addoption("--apache", action="store_true", help="run fault tests and Spark's sink on Apache Kafka")
     group.addoption("--seed", type=int, help="the seed of a simulation, to repeat a run")
 
 

@@ -165,8 +165,12 @@ class ApacheKafka:
             self._process.wait(timeout=STOP_SECONDS)
         self._process = None
 
-    def __exit__(self, *_: object) -> None:
+    def kill(self) -> None:
+        """kill -9; `start` goes on with what is on disk."""
         self.stop(kill=True)
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
         if self._work is not None:
             shutil.rmtree(self._work, ignore_errors=True)
 

@@ -29,8 +29,8 @@ AVAILABLE_NOW = {"availableNow": True}
 
 @pytest.fixture(params=["penstock"])
 def servers(request: pytest.FixtureRequest) -> str:
-    """Our own broker; what matters most is tried on Apache's as well."""
-    if request.param == "penstock":
+    """Our own broker; what matters most is tried on Apache's as well, and all of it with `--apache`."""
+    if request.param == "penstock" and not request.config.getoption("--apache"):
         return str(request.getfixturevalue("penstock_servers"))
     return str(request.getfixturevalue("apache_kafka").bootstrap_servers)
 
