@@ -9,6 +9,7 @@ from penstock.raft.messages import FetchRequest, FetchResponse, OffsetAndEpoch, 
 from penstock.raft.raft import NotLeader
 from penstock.raft.roles import Follower, Leader, Prospective, Resigned, Unattached
 from penstock.raft.state import State
+from penstock.raft.timeouts import Timeouts
 from tests.raft.quorum import Quorum, batch
 
 
@@ -232,3 +233,15 @@ def _contents(quorum: Quorum, node: int) -> bytes:
         data += piece
         offset = quorum[node].log.end_offset
     return data
+
+
+def test_of_two_that_miss_their_leader_at_the_same_moment_one_gives_way_and_the_other_leads_at_once() -> None:
+    quorum = Quorum(1, 2, 3)
+    quorum.elect(1)
+    quorum.wait(1000)
+    epoch, fetch_timeout_ms = quorum[1].raft.epoch, Timeouts().fetch_timeout_ms
+    for node in (2, 3):
+        quorum[node].raft.state.role.fetch_deadline = quorum.clock.ms + fetch_timeout_ms  # type: ignore[union-attr]
+    quorum.wait(fetch_timeout_ms + 50, without=(1,))
+    assert quorum[3].raft.is_leader
+    assert quorum[3].raft.epoch == epoch + 1

@@ -58,6 +58,8 @@ def on_vote_request(state: State, request: VoteRequest) -> None:
         state.voted_for = request.source
         # The one who has this vote gets its time to win before this node stands itself.
         take(state, Unattached(state.election_deadline()))
+    elif granted and request.pre_vote and isinstance(state.role, Prospective) and _gives_way(state, request):
+        take(state, Unattached(state.election_deadline()))
     _answer(state, request, granted=granted)
 
 
@@ -98,6 +100,13 @@ def _may_grant(state: State, request: VoteRequest) -> bool:
     if state.voted_for is not None:
         return state.voted_for == request.source
     return up_to_date and state.leader_id is None
+
+
+def _gives_way(state: State, request: VoteRequest) -> bool:
+    """Of two that ask for pre-votes at the same time the one with more goes on, among equals that with the
+    larger number. Voters hear their leader last at the same moment, and miss it at the same: each would vote
+    for itself, and a round be lost."""
+    return request.log_end != state.log_end or request.source > state.node_id
 
 
 def _hears_a_leader(state: State) -> bool:

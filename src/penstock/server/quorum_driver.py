@@ -47,6 +47,7 @@ class QuorumDriver:
         self._news = Event()
         self._earlier = Event()
         self._planned_ms = inf
+        self._watches_brokers = False  # whether the clock's thread knows that this is the active controller
         self._clock_thread = Thread(target=self._keep_time, name="quorum-clock", daemon=True)
         self._follow_thread = Thread(target=self._follow, name="metadata-follower", daemon=True)
         controller.quorum.post = peers.post
@@ -71,10 +72,10 @@ class QuorumDriver:
 
     def _on_news(self) -> None:
         self._news.set()
-        if (
-            get_ident() != self._clock_thread.ident
-            and self._controller.quorum.raft.next_deadline_ms() < self._planned_ms
-        ):
+        if get_ident() == self._clock_thread.ident:
+            return
+        takes_office = self._controller.is_active and not self._watches_brokers  # sessions begin with it
+        if takes_office or self._controller.quorum.raft.next_deadline_ms() < self._planned_ms:
             self._earlier.set()
 
     def _keep_time(self) -> None:
@@ -91,7 +92,8 @@ class QuorumDriver:
                 return
             except Exception:
                 _log.exception("the quorum could not go on; it is tried again")
-            longest = ACTIVE_SECONDS if self._controller.is_active else IDLE_SECONDS
+            self._watches_brokers = self._controller.is_active
+            longest = ACTIVE_SECONDS if self._watches_brokers else IDLE_SECONDS
             seconds = self._planned_ms / 1000 - self._clock.monotonic()
             self._earlier.wait(max(0.0, min(longest, seconds)))
 
