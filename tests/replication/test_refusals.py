@@ -43,6 +43,15 @@ def test_what_follows_a_batch_that_too_few_replicas_refused_is_refused_alike() -
     assert sent(replicas, 4) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
 
 
+def test_a_new_producer_does_not_begin_behind_a_batch_that_was_refused() -> None:
+    replicas = Replicas(min_isr=2)
+    in_sync(replicas, 1)
+    assert sent(replicas, 0) is ErrorCode.NOT_ENOUGH_REPLICAS
+    in_sync(replicas, 1, 2)
+    assert sent(replicas, 1) is ErrorCode.NOT_ENOUGH_REPLICAS
+    assert [sent(replicas, 0), sent(replicas, 1)] == [ErrorCode.NONE, ErrorCode.NONE]
+
+
 def test_what_follows_a_batch_that_came_before_this_broker_led_is_refused_alike() -> None:
     replicas = Replicas()
     assert sent(replicas, 0) is ErrorCode.NONE

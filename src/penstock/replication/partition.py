@@ -77,10 +77,13 @@ class Partition(Replica):
         if origin == "client" and self.log.settings.compression_type != AS_PRODUCED:
             batches, header = recode(batches, examined[0][1], self.log.settings)
             examined = [(0, header)]
-        producer_id = examined[0][1].producer_id
+        header = examined[0][1]
+        producer_id = header.producer_id
         with self.lock:
             try:
                 leading = self._check_may_append(to_all, epoch)
+                if self._refusals.by_producer and not self.log.producers.knows(producer_id):
+                    self._refusals.check_first(producer_id, header.base_sequence)
                 appended = self.log.append(
                     batches, leader_epoch=self.leader_epoch, origin=origin, examined=examined, guard=guard
                 )

@@ -45,6 +45,12 @@ class Refusals:
             return KafkaError(code, message)
         return error
 
+    def check_first(self, producer_id: int, sequence: int) -> None:
+        """Of a producer that the log does not know any sequence is taken, but not behind a refused batch."""
+        if sequence > 0 and producer_id in self.by_producer:
+            message = f"producer {producer_id} begins at sequence {sequence}"
+            raise KafkaError(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, message)
+
     def _remember(self, producer_id: int, code: ErrorCode, message: str, excused: int) -> None:
         self.by_producer.pop(producer_id, None)
         self.by_producer[producer_id] = (code, message, excused)

@@ -155,6 +155,10 @@ class Producers:
 
     # Decisions
 
+    def knows(self, producer_id: int) -> bool:
+        """Whether there is something to compare its next batch with."""
+        return producer_id in self._producers
+
     def check(self, header: BatchHeader, guard: Guard | None = None) -> ProducerBatch | None:
         """Of a client's batch: None when it comes next, its first copy when it is a duplicate."""
         producer = self._producers.get(header.producer_id)

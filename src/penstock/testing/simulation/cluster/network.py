@@ -65,29 +65,34 @@ class Network:
 
 
 class Way:
-    """One direction of one connection."""
+    """One direction of one connection: what is sent arrives in order, whatever happens between."""
 
     def __init__(self, network: Network, world: World, source: str, destination: str) -> None:
         self._network = network
         self._world = world
         self._ends = (source, destination)
         self._arrival_ms = 0.0
-        self._held: deque[Action] = deque()
+        self._sent: deque[Action] = deque()  # for each, an arrival is due or was held back
+        self._held = 0  # of the oldest: how many have arrived at a cut
 
     def send(self, arrive: Action) -> None:
-        now_ms = self._world.monotonic() * 1000
-        self._arrival_ms = max(self._arrival_ms, now_ms + self._network.delay_ms())
-        self._world.after(self._arrival_ms - now_ms, lambda: self._arrive(arrive))
+        self._sent.append(arrive)
+        self._travel()
 
     def go_on(self) -> None:
         """The cut is healed: what was held back arrives now, before anything else."""
-        held, self._held = self._held, deque()
-        for arrive in held:
-            self.send(arrive)
+        held, self._held = self._held, 0
+        for _ in range(held):
+            self._travel()
 
-    def _arrive(self, arrive: Action) -> None:
+    def _travel(self) -> None:
+        now_ms = self._world.monotonic() * 1000
+        self._arrival_ms = max(self._arrival_ms, now_ms + self._network.delay_ms())
+        self._world.after(self._arrival_ms - now_ms, self._arrive)
+
+    def _arrive(self) -> None:
         if self._held or self._network.is_cut(*self._ends):
-            self._held.append(arrive)
+            self._held += 1
             self._network.hold(self)
         else:
-            arrive()
+            self._sent.popleft()()
