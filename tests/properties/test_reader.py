@@ -26,6 +26,7 @@ STEPS = st.one_of(
     st.tuples(st.just("nullable_array"), st.integers(1, 16)),
     st.tuples(st.just("array"), st.integers(1, 16)),
     st.tuples(st.just("unpack"), st.just(LAYOUT)),
+    st.tuples(st.just("structures"), st.just(LAYOUT), st.just(list)),
     st.tuples(st.just("flexible"), st.booleans()),
 )
 # Small numbers make lengths that fit; anything at all makes those that do not.

@@ -61,89 +61,86 @@ def handle(request: Request, broker: Broker) -> Reply | Wait:
 
 
 class _Fetch:
-    """A request that reads what there is, and waits if that is too little and the deadline has not come.
+    """A request that reads what there is, within its budget of bytes, and waits if that is too little and the
+    deadline has not come.
 
     An object, because a function that names itself leaves a cycle behind for the collector.
     """
 
-    __slots__ = ("_broker", "_deadline", "_fetch", "_fetching", "_request")
+    __slots__ = (
+        *("_broker", "_budget", "_deadline", "_failed", "_fetch", "_fetching", "_is_follower", "_is_refused"),
+        *("_now", "_request", "_size", "_watched"),
+    )
 
     def __init__(self, request: Request, fetch: FetchRequest, fetching: Fetching, broker: Broker) -> None:
         self._request = request
         self._fetch = fetch
         self._fetching = fetching
         self._broker = broker
-        self._deadline = broker.clock.monotonic() + min(fetch.max_wait_ms, MAX_WAIT_MS) / 1000
+        self._deadline: float | None = None  # nobody asks before the first attempt was not enough
+        self._budget = min(fetch.max_bytes, broker.settings.fetch_max_bytes)
+        self._is_follower = fetch.replica_id >= 0
+        if self._is_follower:
+            self._is_refused = not request.may(broker, Operation.CLUSTER_ACTION, ResourceType.CLUSTER)
+            return
+        self._is_refused = False
+        quota = broker.quotas.largest_fetch(request.principal.name, request.client_id)
+        if quota is not None:
+            self._budget = min(self._budget, quota)
 
     def attempt(self, expired: bool) -> Reply | Wait:
-        reading = _Reading(self._request, self._fetch, self._broker)
-        answers = [reading.topic(topic) for topic in self._fetching.pending(reading.is_quiet)]
-        if expired or reading.failed or not reading.watched or reading.size >= reading.min_bytes:
-            size = reading.size if self._fetch.replica_id < 0 else 0  # followers have no quota of a client
-            return _finish(self._request, self._fetching, answers, size, self._broker)
-        return Wait(reading.watched, self._deadline, self.attempt)
+        self._size = 0
+        self._failed = False
+        self._watched: list[Watched] = []
+        if self._is_follower:
+            self._now = self._broker.clock.monotonic()
+        answers = [self._topic(topic) for topic in self._fetching.pending(self._is_quiet)]
+        enough = min(self._fetch.min_bytes, self._budget)
+        if expired or self._failed or self._size >= enough or not self._watched:
+            return self._finish(answers)
+        if self._deadline is None:
+            wait_seconds = min(self._fetch.max_wait_ms, MAX_WAIT_MS) / 1000
+            self._deadline = self._broker.clock.monotonic() + wait_seconds
+        return Wait(self._watched, self._deadline, self.attempt)
 
+    def _finish(self, answers: list[TopicAnswer]) -> Reply:
+        """The answer; without any partition when its bytes would exceed the client's quota."""
+        request, broker = self._request, self._broker
+        size = 0 if self._is_follower else self._size  # followers have no quota of a client
+        throttle_ms = broker.quotas.fetched(request.principal.name, request.client_id, size)
+        try:
+            if throttle_ms:
+                session_id = self._fetching.throttled()
+                return _encode(request.version, [], session_id=session_id, throttle_ms=throttle_ms)
+            session_id, told = self._fetching.finish(answers, broker.clock.now_ms())
+        except KafkaError as error:
+            return _encode(request.version, [], error=error.code, throttle_ms=throttle_ms)
+        nodes: Sequence[Node] = ()
+        if self._failed:
+            leaders = [answer.current_leader for topic in told for answer in topic.partitions]
+            nodes = leaders_reached(broker, request.listener, leaders) if any(leaders) else ()
+        return _encode(request.version, told, session_id=session_id, nodes=nodes)
 
-def _finish(
-    request: Request, fetching: Fetching, answers: list[TopicAnswer], size: int, broker: Broker
-) -> Reply:
-    """The answer; without any partition when its bytes would exceed the client's quota."""
-    throttle_ms = broker.quotas.fetched(request.principal.name, request.client_id, size)
-    try:
-        if throttle_ms:
-            return _encode(request.version, [], session_id=fetching.throttled(), throttle_ms=throttle_ms)
-        session_id, told = fetching.finish(answers, broker.clock.now_ms())
-    except KafkaError as error:
-        return _encode(request.version, [], error=error.code, throttle_ms=throttle_ms)
-    leaders = [answer.current_leader for topic in told for answer in topic.partitions]
-    nodes = leaders_reached(broker, request.listener, leaders) if any(leaders) else ()
-    return _encode(request.version, told, session_id=session_id, nodes=nodes)
-
-
-class _Reading:
-    """One pass over the partitions of a request, within its budget of bytes."""
-
-    def __init__(self, request: Request, fetch: FetchRequest, broker: Broker) -> None:
-        self._request = request
-        self._broker = broker
-        self._budget = min(fetch.max_bytes, broker.settings.fetch_max_bytes)
-        quota = broker.quotas.largest_fetch(request.principal.name, request.client_id)
-        if quota is not None and fetch.replica_id < 0:
-            self._budget = min(self._budget, quota)
-        self._is_refused = fetch.replica_id >= 0 and not request.may(
-            broker, Operation.CLUSTER_ACTION, ResourceType.CLUSTER
-        )
-        self._replica = fetch.replica_id
-        self._replica_epoch = fetch.replica_epoch
-        self._any_replica = request.version >= ANY_REPLICA_FROM
-        self._rack = fetch.rack_id
-        self._committed = fetch.isolation == READ_COMMITTED and fetch.replica_id < 0
-        self._names = broker.controller.image.names
-        self._now = broker.clock.monotonic()
-        self.min_bytes = min(fetch.min_bytes, self._budget)
-        self.size = 0
-        self.failed = False
-        self.watched: list[Watched] = []
-
-    def is_quiet(
+    def _is_quiet(
         self, topic: str | bytes, wanted: FetchPartition, high_watermark: int, log_start_offset: int
     ) -> bool:
         """Whether a follower has everything of a partition and was told so. Most of a large broker's
         partitions are quiet at any time, and each follower asks for all of them twice a second."""
-        name = self._names.get(topic, "") if isinstance(topic, bytes) else topic
+        names = self._broker.controller.image.names
+        name = names.get(topic, "") if isinstance(topic, bytes) else topic
         partition = self._broker.partitions.find(name, wanted.partition)
         if partition is None or not partition.is_quiet_for(
-            self._replica,
-            self._replica_epoch,
+            self._fetch.replica_id,
+            self._fetch.replica_epoch,
             (wanted.current_leader_epoch, wanted.fetch_offset, wanted.log_start_offset),
             (high_watermark, log_start_offset),
             self._now,
         ):
             return False
-        self.watched.append(partition.written)
+        self._watched.append(partition.written)
         return True
 
-    def topic(self, topic: FetchTopic) -> TopicAnswer:
+    def _topic(self, topic: FetchTopic) -> TopicAnswer:
         name, error = topic.name, ErrorCode.NONE
         if self._request.version >= TOPIC_IDS_FROM:
             name = self._broker.controller.image.names.get(topic.topic_id, "")
@@ -151,10 +148,10 @@ class _Reading:
         if name and not self._may_read(name):
             error = ErrorCode.TOPIC_AUTHORIZATION_FAILED
         if error is not ErrorCode.NONE:
-            self.failed = True
+            self._failed = True
             answers = [PartitionAnswer(wanted.partition, error) for wanted in topic.partitions]
         else:
-            answers = [self._partition(name, topic.topic_id, wanted) for wanted in topic.partitions]
+            answers = [self._read(name, topic.topic_id, wanted) for wanted in topic.partitions]
         return TopicAnswer(topic.name, topic.topic_id, answers)
 
     def _may_read(self, name: str) -> bool:
@@ -162,29 +159,31 @@ class _Reading:
             self._broker, Operation.READ, ResourceType.TOPIC, name
         )
 
-    def _partition(self, topic: str, topic_id: bytes, wanted: FetchPartition) -> PartitionAnswer:
-        limit = max(0, min(wanted.max_bytes, self._budget - self.size))
+    def _read(self, topic: str, topic_id: bytes, wanted: FetchPartition) -> PartitionAnswer:
+        limit = max(0, min(wanted.max_bytes, self._budget - self._size))
         try:
             partition = self._broker.partitions.get(topic, wanted.partition)
             if topic_id not in (ZERO_UUID, partition.topic_id):
                 raise KafkaError(ErrorCode.INCONSISTENT_TOPIC_ID, "The topic was deleted and made again.")
-            preferred = self._preferred(partition, wanted) if self._rack else None
+            preferred = self._preferred(partition, wanted) if self._fetch.rack_id else None
             if preferred is not None:
                 return preferred
-            fetched = self._fetch(partition, wanted, limit)
+            fetched = self._fetched(partition, wanted, limit)
         except KafkaError as error:
-            self.failed = True
+            self._failed = True
             leader = None
             if error.code in (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH):
                 leader = current_leader(self._broker, topic, wanted.partition)
             return PartitionAnswer(wanted.partition, self._told(error.code), current_leader=leader)
         except (OSError, StorageError) as error:
             _log.error("reading %s-%d failed: %s", topic, wanted.partition, error)
-            self.failed = True
+            self._failed = True
             return PartitionAnswer(wanted.partition, self._told(ErrorCode.KAFKA_STORAGE_ERROR))
-        self.watched.append(partition if self._replica < 0 else partition.written)
-        self.failed |= fetched.diverging is not None
-        self.size += fetched.records.size if fetched.records is not None else 0
+        self._watched.append(partition.written if self._is_follower else partition)
+        if fetched.diverging is not None:
+            self._failed = True
+        if fetched.records is not None:
+            self._size += fetched.records.size
         return PartitionAnswer(
             wanted.partition,
             ErrorCode.NONE,
@@ -196,11 +195,12 @@ class _Reading:
             diverging=fetched.diverging,
         )
 
-    def _fetch(self, partition: Partition, wanted: FetchPartition, limit: int) -> Fetched:
+    def _fetched(self, partition: Partition, wanted: FetchPartition, limit: int) -> Fetched:
+        fetch = self._fetch
         # The first batch of the answer comes whole even if it is larger than every limit, or a reader would
         # stand still.
-        at_least_one = self.size == 0
-        if self._replica >= 0:
+        at_least_one = self._size == 0
+        if self._is_follower:
             position = Position(
                 wanted.current_leader_epoch,
                 wanted.fetch_offset,
@@ -208,24 +208,24 @@ class _Reading:
                 wanted.log_start_offset,
             )
             return partition.fetch_for_replica(
-                self._replica, self._replica_epoch, position, limit, at_least_one=at_least_one
+                fetch.replica_id, fetch.replica_epoch, position, limit, at_least_one=at_least_one
             )
         return partition.fetch(
             wanted.fetch_offset,
             limit,
             at_least_one=at_least_one,
             epoch=wanted.current_leader_epoch,
-            committed=self._committed,
+            committed=fetch.isolation == READ_COMMITTED,
             last_epoch=wanted.last_fetched_epoch,
-            any_replica=self._any_replica,
+            any_replica=self._request.version >= ANY_REPLICA_FROM,
         )
 
     def _preferred(self, partition: Partition, wanted: FetchPartition) -> PartitionAnswer | None:
         """The answer to a consumer that should rather read from a follower near it."""
-        node = nearest_replica(self._broker, partition, self._rack, wanted.fetch_offset)
+        node = nearest_replica(self._broker, partition, self._fetch.rack_id, wanted.fetch_offset)
         if node is None:
             return None
-        self.failed = True  # it is told at once
+        self._failed = True  # it is told at once
         return PartitionAnswer(
             wanted.partition,
             ErrorCode.NONE,

@@ -180,7 +180,20 @@ cdef class Reader:
     def int32_array(self):
         return [self.int32() for _ in range(self.array(4))]
 
-    def tags(self):
+    def structures(self, layout, make):
+        cdef Py_ssize_t size = layout.size
+        cdef Py_ssize_t count = self._array(size)
+        cdef Py_ssize_t start
+        unpack_from = layout.unpack_from
+        items = []
+        while count > 0:
+            start = self._take(size)
+            items.append(make(unpack_from(self.buffer, start)))
+            self.tags()
+            count -= 1
+        return items
+
+    cpdef tags(self):
         cdef Py_ssize_t count = self._varint() if self.flexible else 0
         cdef Py_ssize_t tag, size, start
         if not count:

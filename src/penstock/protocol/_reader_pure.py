@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 _INT8: Final = struct.Struct(">b")
 _INT16: Final = struct.Struct(">h")
@@ -19,6 +19,8 @@ _FLOAT64: Final = struct.Struct(">d")
 MAX_ITEMS: Final = 250_000
 """Items of all arrays of one message together. An item may take one byte to send and hundreds to hold."""
 NO_FIELDS: Final[Mapping[int, memoryview]] = MappingProxyType({})
+
+Item = TypeVar("Item")
 
 
 class MalformedMessage(Exception):
@@ -148,6 +150,14 @@ class Reader:
 
     def int32_array(self) -> list[int]:
         return [self.int32() for _ in range(self.array(4))]
+
+    def structures(self, layout: struct.Struct, make: Callable[[tuple[Any, ...]], Item]) -> list[Item]:
+        """An array of structures whose fields are all fixed, each made of its values; tags are skipped."""
+        items = []
+        for _ in range(self.array(layout.size)):
+            items.append(make(self.unpack(layout)))
+            self.tags()
+        return items
 
     def tags(self) -> Mapping[int, memoryview]:
         """The tagged fields that end a flexible structure; nothing in the fixed form."""

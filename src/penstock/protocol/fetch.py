@@ -16,6 +16,7 @@ from penstock.protocol.leader_hints import CurrentLeader, leader_field, nodes_fi
 from penstock.protocol.metadata import Node
 from penstock.protocol.primitives import NO_TAGS, ZERO_UUID, Reader, Writer
 
+FLEXIBLE_FROM: Final = 12
 TOPIC_IDS_FROM: Final = 13
 NODES_FROM: Final = 16
 _DIVERGING_TAG: Final = 0
@@ -31,6 +32,9 @@ _PARTITION_FROM_V12: Final = struct.Struct(">iiqiqi")
 _ANSWER: Final = struct.Struct(">ihqq")  # partition, error, high watermark, last stable offset
 _EPOCH_END: Final = struct.Struct(">iq")
 _ANSWER_FROM_V5: Final = struct.Struct(">ihqqq")  # and log start offset
+_PLAIN_ANSWER: Final = struct.Struct(">ihqqqBi")  # and no aborted transactions, and the preferred replica
+_COMPACT_NULL: Final = 0
+_RESPONSE_FROM_V7: Final = struct.Struct(">ihi")  # throttle time, error, session id
 
 
 class Sized(Protocol):
@@ -118,8 +122,14 @@ def read_request(reader: Reader, version: int) -> FetchRequest:
     replica_id = reader.int32() if version <= 14 else CONSUMER
     head = reader.unpack(_HEAD_FROM_V7) if version >= 7 else (*reader.unpack(_HEAD), *_NO_SESSION)
     max_wait_ms, min_bytes, max_bytes, isolation, session_id, session_epoch = head
-    topics = [_read_topic(reader, version) for _ in range(reader.array(4))]
-    forgotten = [_read_forgotten(reader, version) for _ in range(reader.array(4))] if version >= 7 else []
+    topics = []
+    for _ in range(reader.array(4)):
+        topics.append(FetchTopic(*_read_name(reader, version), _read_partitions(reader, version)))
+        reader.tags()
+    forgotten = []
+    for _ in range(reader.array(4) if version >= 7 else 0):
+        forgotten.append(ForgottenTopic(*_read_name(reader, version), reader.int32_array()))
+        reader.tags()
     rack_id = reader.string() if version >= 11 else ""
     replica_epoch = -1
     tags = reader.tags()
@@ -136,33 +146,20 @@ def _read_name(reader: Reader, version: int) -> tuple[str, bytes]:
     return ("", reader.uuid()) if version >= TOPIC_IDS_FROM else (reader.string(), ZERO_UUID)
 
 
-def _read_topic(reader: Reader, version: int) -> FetchTopic:
-    name, topic_id = _read_name(reader, version)
-    partitions = [_read_partition(reader, version) for _ in range(reader.array(16))]
-    reader.tags()
-    return FetchTopic(name, topic_id, partitions)
-
-
-def _read_partition(reader: Reader, version: int) -> FetchPartition:
-    if version >= 12:
-        partition = FetchPartition._make(reader.unpack(_PARTITION_FROM_V12))
-        reader.tags()
-        return partition
-    return FetchPartition(
-        partition=reader.int32(),
-        current_leader_epoch=reader.int32() if version >= 9 else -1,
-        fetch_offset=reader.int64(),
-        last_fetched_epoch=-1,
-        log_start_offset=reader.int64() if version >= 5 else -1,
-        max_bytes=reader.int32(),
-    )
-
-
-def _read_forgotten(reader: Reader, version: int) -> ForgottenTopic:
-    name, topic_id = _read_name(reader, version)
-    forgotten = ForgottenTopic(name, topic_id, reader.int32_array())
-    reader.tags()
-    return forgotten
+def _read_partitions(reader: Reader, version: int) -> list[FetchPartition]:
+    if version >= FLEXIBLE_FROM:
+        return reader.structures(_PARTITION_FROM_V12, FetchPartition._make)
+    return [
+        FetchPartition(
+            partition=reader.int32(),
+            current_leader_epoch=reader.int32() if version >= 9 else -1,
+            fetch_offset=reader.int64(),
+            last_fetched_epoch=-1,
+            log_start_offset=reader.int64() if version >= 5 else -1,
+            max_bytes=reader.int32(),
+        )
+        for _ in range(reader.array(16))
+    ]
 
 
 def encode_response(
@@ -176,27 +173,26 @@ def encode_response(
 ) -> list[bytes | Sized]:
     """The response in parts: what is written here, and between it the record slices as they were given."""
     parts: list[bytes | Sized] = []
-    writer = Writer(flexible=version >= 12)
-    writer.int32(throttle_ms)
+    writer = Writer(flexible=version >= FLEXIBLE_FROM)
     if version >= 7:
-        writer.int16(error)
-        writer.int32(session_id)
+        writer.pack(_RESPONSE_FROM_V7, throttle_ms, error, session_id)
+    else:
+        writer.int32(throttle_ms)
     writer.array(len(topics))
     for topic in topics:
         if version >= TOPIC_IDS_FROM:
-            writer.uuid(topic.topic_id)
+            writer.data += topic.topic_id
         else:
             writer.string(topic.name)
         writer.array(len(topic.partitions))
         for answer in topic.partitions:
             _write_partition(writer, version, answer)
             if answer.records is not None:
-                parts.append(bytes(writer.data))
-                parts.append(answer.records)
+                parts += (bytes(writer.data), answer.records)
                 writer.data.clear()
             writer.tags(None if answer.diverging is answer.current_leader is None else _tagged(answer))
         writer.tags()
-    writer.tags(nodes_field(nodes) if version >= NODES_FROM else None)
+    writer.tags(nodes_field(nodes) if nodes and version >= NODES_FROM else None)
     parts.append(bytes(writer.data))
     return parts
 
@@ -211,19 +207,25 @@ def _tagged(answer: PartitionAnswer) -> dict[int, bytes]:
 
 
 def _write_partition(writer: Writer, version: int, answer: PartitionAnswer) -> None:
-    if version >= 5:
-        writer.pack(_ANSWER_FROM_V5, *answer[:5])
+    """Everything up to the records themselves."""
+    records = answer.records
+    if version >= FLEXIBLE_FROM and answer.aborted is None:  # as nearly all are
+        writer.pack(_PLAIN_ANSWER, *answer[:5], _COMPACT_NULL, answer.preferred_replica)
     else:
-        writer.pack(_ANSWER, *answer[:4])
-    if answer.aborted is None:
-        writer.length(-1)
-    else:
-        writer.array(len(answer.aborted))
-        for aborted in answer.aborted:
-            writer.int64(aborted.producer_id)
-            writer.int64(aborted.first_offset)
-            writer.tags()
-    if version >= 11:
-        writer.int32(answer.preferred_replica)
+        writer.pack(_ANSWER_FROM_V5, *answer[:5]) if version >= 5 else writer.pack(_ANSWER, *answer[:4])
+        _write_aborted(writer, answer.aborted)
+        if version >= 11:
+            writer.int32(answer.preferred_replica)
     # No records are zero bytes, never null: old clients do not expect null here.
-    writer.length(0 if answer.records is None else answer.records.size)
+    writer.length(0 if records is None else records.size)
+
+
+def _write_aborted(writer: Writer, aborted: Sequence[AbortedTransaction] | None) -> None:
+    if aborted is None:
+        writer.length(-1)
+        return
+    writer.array(len(aborted))
+    for transaction in aborted:
+        writer.int64(transaction.producer_id)
+        writer.int64(transaction.first_offset)
+        writer.tags()

@@ -85,10 +85,12 @@ class Writer:
 
     def length(self, size: int, fixed: struct.Struct = _INT32) -> None:
         """The length before bytes whose content follows in another part; -1 is null."""
-        if self.flexible:
-            self.unsigned_varint(size + 1)
-        else:
+        if not self.flexible:
             self.data += fixed.pack(size)
+        elif size < 0x7F:
+            self.data.append(size + 1)
+        else:
+            self.unsigned_varint(size + 1)
 
     def nullable_string(self, value: str | None) -> None:
         if value is None:
@@ -100,8 +102,7 @@ class Writer:
 
     string = nullable_string
 
-    def array(self, count: int) -> None:
-        self.length(count)
+    array = length
 
     def int32_array(self, values: tuple[int, ...] | list[int]) -> None:
         self.array(len(values))
@@ -116,7 +117,7 @@ class Writer:
         if not self.flexible:
             return
         if not fields:
-            self.data += NO_TAGS
+            self.data.append(0)
             return
         self.unsigned_varint(len(fields))
         for tag in sorted(fields):

@@ -96,13 +96,14 @@ class Replica:
         whatever happens to the log. With `committed`, those of ended transactions only. Followers answer
         those who read from `any_replica` (KIP-392)."""
         with self.lock:
-            if self._leading is None and not any_replica:
+            if self.deleted or (self._leading is None and not any_replica):
                 self._check_leads()
-            self._check_present()
-            self.check_epoch(epoch)
-            diverging = self._divergence(offset, last_epoch)
-            if diverging is not None:
-                return self._fetched(None, diverging=diverging)
+            if epoch != ANY_EPOCH:
+                self.check_epoch(epoch)
+            if last_epoch != NO_EPOCH:
+                diverging = self._divergence(offset, last_epoch)
+                if diverging is not None:
+                    return self._fetched(None, diverging=diverging)
             end = self.log.high_watermark
             if end < offset <= self.log.log_end_offset:
                 return self._fetched(None)  # a new leader learns late what was committed: nothing to read yet

@@ -14,7 +14,7 @@ import os
 import shutil
 from typing import Protocol, TypeAlias
 
-from penstock.storage.writing import write
+from penstock.storage.positioned import read, write
 
 Bytes: TypeAlias = bytes | bytearray | memoryview
 
@@ -149,7 +149,7 @@ class OsFile:
             position += written
 
     def read(self, position: int, size: int) -> bytes:
-        data = os.pread(self._fd, size, position)
+        data = read(self._fd, size, position)
         if len(data) == size or position + len(data) >= self.size:
             return data
         parts = [data]

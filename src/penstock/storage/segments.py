@@ -83,11 +83,11 @@ class Segments:
     def find(self, offset: int) -> tuple[Segment, int, BatchHeader] | None:
         """The batch that holds `offset`, or the next one: its segment, position and header."""
         if offset >= self._bases[-1]:
-            candidates = self._segments[-1:]
-        else:
-            candidates = self.from_offset(offset)
+            segment = self._segments[-1]
+            found = segment.find(offset)
+            return None if found is None else (segment, *found)
         # Compaction may leave nothing between an offset and the base of the next segment: then look there.
-        for segment in candidates:
+        for segment in self.from_offset(offset):
             if found := segment.find(offset):
                 return segment, *found
         return None
