@@ -105,8 +105,8 @@ class BrokerSettings:
         "listener.security.protocol.map", PROTOCOL_MAP, DEFAULT_PROTOCOL_MAP,
         "Protocol of each listener's name.")
     socket_send_buffer_bytes: int = setting(
-        "socket.send.buffer.bytes", kinds.int_(-1), 102_400,
-        "SO_SNDBUF of a connection; -1 is the system's choice. A small one stays in the CPU's cache.")
+        "socket.send.buffer.bytes", kinds.int_(-1), 73_728,
+        "SO_SNDBUF of a connection; -1 is the system's choice. Room for two segments. Kafka has 102400.")
     socket_receive_buffer_bytes: int = setting(
         "socket.receive.buffer.bytes", kinds.int_(-1), -1,
         "SO_RCVBUF of a connection; -1 is the system's choice, which grows with the need. Kafka has 102400.")
