@@ -54,6 +54,7 @@ SECTIONS: Final[dict[str, Section]] = {
     "spark-reading": spark_reading.run,
     "spark-decoding": spark_reading.decoding,
     "spark-writing": spark_writing.run,
+    "spark-latency": spark_writing.latency,
     "streams": streams.run,
     "rest": rest.run,
     "registry": registry.run,

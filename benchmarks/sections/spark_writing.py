@@ -46,22 +46,28 @@ _runs = count()
 
 
 def run(bench: Bench) -> Iterator[Table]:
-    written = Table("Spark: writing a topic of four partitions", WRITTEN)
-    arrived = Table("Spark: one row from topic to topic", ARRIVED)
+    table = Table("Spark: writing a topic of four partitions", WRITTEN)
     try:
         with session() as spark, running(bench.work, with_kafka=False) as (system,):
             for record_bytes in (100, 1000):
                 write = partial(_write, bench, spark, system, record_bytes)
                 for sink in SINKS:  # for the JVM to compile what it runs
                     write(sink)
-                written.rows.append(bench.alternate(f"{record_bytes} B", SINKS, write))
-            yield written
-            measure = partial(_latency, bench, spark, system)
-            arrived.rows.append(bench.alternate("one row", SINKS, measure, rounds=1))
-            yield arrived
+                table.rows.append(bench.alternate(f"{record_bytes} B", SINKS, write))
     except Unavailable as reason:
-        written.notes.append(f"Not measured: {reason}.")
-        yield written
+        table.notes.append(f"Not measured: {reason}.")
+    yield table
+
+
+def latency(bench: Bench) -> Iterator[Table]:
+    table = Table("Spark: one row from topic to topic", ARRIVED)
+    try:
+        with session() as spark, running(bench.work, with_kafka=False) as (system,):
+            measure = partial(_latency, bench, spark, system)
+            table.rows.append(bench.alternate("one row", SINKS, measure, rounds=1))
+    except Unavailable as reason:
+        table.notes.append(f"Not measured: {reason}.")
+    yield table
 
 
 def _write(bench: Bench, spark: SparkSession, system: System, record_bytes: int, sink: Connector) -> Sample:

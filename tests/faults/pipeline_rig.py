@@ -21,7 +21,7 @@ from typing import Final
 import pyspark
 
 from penstock.spark.java import find_java_home
-from tests.peers.apache_kafka import free_port
+from tests.peers.apache_kafka import QUICK_JAVA, free_port
 
 MARK: Final = "PENSTOCK_FAULT_RUN"
 START_SECONDS: Final = 180.0
@@ -39,7 +39,13 @@ class Rig:
     def environment(self) -> dict[str, str]:
         source = os.pathsep.join(path for path in sys.path if path)
         home = str(find_java_home(os.environ))
-        return {**os.environ, MARK: self._run, "PYTHONPATH": source, "JAVA_HOME": home}
+        return {
+            **os.environ,
+            MARK: self._run,
+            "PYTHONPATH": source,
+            "JAVA_HOME": home,
+            "JDK_JAVA_OPTIONS": " ".join(QUICK_JAVA),  # of driver, master, workers and executors alike
+        }
 
     def start(self, command: list[str]) -> subprocess.Popen[bytes]:
         with self._log.open("ab") as log:

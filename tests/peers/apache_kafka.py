@@ -26,6 +26,8 @@ CLUSTER_ID: Final = "4L6g3nShT-eMCtK--X86sw"
 DOWNLOAD_SECONDS: Final = 300
 START_SECONDS: Final = 60
 STOP_SECONDS: Final = 30
+QUICK_JAVA: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+"""For a Java of minutes, which is not worth the second, longer compilation, nor many threads for garbage."""
 
 _POM: Final = """<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
 <groupId>penstock.tests</groupId><artifactId>apache-kafka</artifactId><version>1</version><packaging>pom</packaging>
@@ -117,7 +119,7 @@ class ApacheKafka:
     def __init__(
         self,
         settings: Mapping[str, str] | None = None,
-        java_options: tuple[str, ...] = ("-Xms256m", "-Xmx512m"),
+        java_options: tuple[str, ...] = ("-Xms256m", "-Xmx512m", *QUICK_JAVA),
         parent: Path | None = None,
     ) -> None:
         self._settings = dict(settings or {})

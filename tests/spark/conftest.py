@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import penstock.spark
-from tests.peers.apache_kafka import Unavailable
+from tests.peers.apache_kafka import QUICK_JAVA, Unavailable
 from tests.peers.brokers import apache_kafka, cluster, new_topic, penstock_servers, servers
 from tests.peers.spark_kafka import connector_jars
 
@@ -21,8 +21,7 @@ def spark() -> Iterator[SparkSession]:
     with_connector = False
     with suppress(Unavailable):  # the tests that want Spark's own connector skip then
         with_connector = bool(connector_jars())
-    session = penstock.spark.session(
-        "tests", master="local[2]", jvm_connector=with_connector, **{"spark.log.level": "ERROR"}
-    )
+    quick = {"spark.log.level": "ERROR", "spark.driver.extraJavaOptions": " ".join(QUICK_JAVA)}
+    session = penstock.spark.session("tests", master="local[2]", jvm_connector=with_connector, **quick)
     yield session
     session.stop()

@@ -16,7 +16,10 @@ from tests.peers.registry_stub import registry_stub
 PERSON = '{"type":"object","properties":{"name":{"type":"string"},"age":{"type":"integer"}}}'
 
 
-@pytest.mark.parametrize("form", ["avro", "json", "protobuf"])
+# The others differ in what test_formats.py tries without Spark.
+@pytest.mark.parametrize(
+    "form", ["avro", *(pytest.param(form, marks=pytest.mark.long) for form in ("json", "protobuf"))]
+)
 @pytest.mark.parametrize("servers", ["penstock"], indirect=True)
 def test_a_stream_of_json_becomes_a_topic_in_any_format_exactly_once(
     spark: SparkSession, servers: str, new_topic: Callable[..., str], tmp_path: Path, form: str

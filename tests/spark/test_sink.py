@@ -25,6 +25,7 @@ from penstock.wire.errors import DeliveryFailed
 from penstock.wire.partitioner import partition_for_key
 
 HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
+MICROS = pa.timestamp("us", "UTC")
 NOW = 1_700_000_000_000
 TYPES: dict[str, DataType] = {
     "string": StringType(),
@@ -131,6 +132,11 @@ def test_the_option_topic_wins_over_the_column(servers: str, new_topic: Callable
     [
         ({"topic": pa.array([None], pa.string())}, "a row has no topic"),
         ({"topic": pa.array(["{topic}"]), "partition": pa.array([9], pa.int32())}, "names partition 9"),
+        ({"topic": pa.array(["{topic}"]), "partition": pa.array([-1], pa.int32())}, "names partition -1"),
+        (
+            {"topic": pa.array(["{topic}"]), "timestamp": pa.array([-5000], MICROS)},
+            "-5 ms, which is before 1970",
+        ),
         (
             {"topic": pa.array(["{topic}"]), "headers": pa.array([[{"key": None, "value": b""}]], HEADERS)},
             "header without a key",
@@ -144,7 +150,7 @@ def test_rows_that_cannot_be_sent_fail_the_task(
     if columns["topic"][0].as_py():
         columns = {**columns, "topic": pa.array([topic])}
     batch = pa.record_batch({**columns, "value": pa.array([b"x"])})
-    types = {"topic": "string", "partition": "int", "headers": "headers"}
+    types = {"topic": "string", "partition": "int", "headers": "headers", "timestamp": "timestamp"}
     schema = ", ".join(f"{name} {types[name]}" for name in columns) + ", value binary"
     with pytest.raises(ValueError, match=sentence):
         write(servers, schema, batch)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Producer
 from confluent_kafka import TopicPartition as Position
-from confluent_kafka.admin import AdminClient, NewPartitions
+from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 
 from penstock.spark.datasource import PenstockDataSource
@@ -23,6 +23,7 @@ from penstock.wire.errors import Refused, UnknownTopic
 
 A, B, C = (TopicPartition("t", number) for number in range(3))
 NOW = 1_700_000_000_000
+on_our_broker = pytest.mark.parametrize("servers", ["penstock"], indirect=True)
 
 
 def produce(servers: str, topic: str, count: int, partition: int = 0, **changes: Any) -> None:
@@ -161,8 +162,12 @@ def test_offsets_that_leave_out_a_partition_or_name_a_strange_one_are_refused(
     servers: str, new_topic: Callable[..., str]
 ) -> None:
     topic = new_topic(partitions=2)
-    with pytest.raises(PositionError, match=f"leave out {topic}-1"):
+    with pytest.raises(PositionError, match=f"leaves out {topic}-1: .* with -2 for its beginning"):
         stream(servers, subscribe=topic, startingOffsets=f'{{"{topic}":{{"0":3}}}}').initialOffset()
+    with pytest.raises(PositionError, match=f"leaves out {topic}-1: name every partition$"):
+        stream(
+            servers, subscribe=topic, startingOffsetsByTimestamp=f'{{"{topic}":{{"0":3}}}}'
+        ).initialOffset()
     strange = f'{{"{topic}":{{"0":0,"1":0,"2":0}}}}'
     with pytest.raises(PositionError, match=f"{topic}-2, which is not among"):
         stream(servers, subscribe=topic, startingOffsets=strange).initialOffset()
@@ -189,6 +194,29 @@ def test_offsets_beyond_the_end_are_a_loss_unless_losses_do_not_matter(
     end = lenient.latestOffset(start, ReadAllAvailable())
     assert end == {topic: {"0": 3}, "gone": {"0": 4}}
     assert [row["offset"] for row in rows(lenient, lenient.partitions(start, end))] == [0, 1, 2]
+
+
+@on_our_broker
+def test_a_topic_that_was_created_anew_is_a_loss_also_when_it_is_longer_than_the_old_one(
+    servers: str, new_topic: Callable[..., str]
+) -> None:
+    topic = new_topic()
+    admin = AdminClient({"bootstrap.servers": servers})
+    produce(servers, topic, 2)
+    strict = stream(servers, subscribe=topic, startingOffsets="earliest")
+    lenient = stream(servers, subscribe=topic, startingOffsets="earliest", failOnDataLoss="false")
+    for reader in (strict, lenient):
+        place = reader.latestOffset(reader.initialOffset(), ReadAllAvailable())
+    admin.delete_topics([topic])[topic].result(20)
+    admin.create_topics([NewTopic(topic, 1, 1)])[topic].result(20)
+    produce(servers, topic, 5)
+    with pytest.raises(DataLoss, match=f"topic '{topic}' was deleted and created anew"):
+        strict.latestOffset(place, ReadAllAvailable())
+    end = lenient.latestOffset(place, ReadMaxRows(3))
+    for _ in range(2):  # Spark plans a batch as often as it likes
+        assert [row["offset"] for row in rows(lenient, lenient.partitions(place, end))] == [0, 1, 2]
+    after = lenient.latestOffset(end, ReadAllAvailable())
+    assert [row["offset"] for row in rows(lenient, lenient.partitions(end, after))] == [3, 4]
 
 
 def test_records_that_aged_out_are_a_loss_unless_losses_do_not_matter(

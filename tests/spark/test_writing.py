@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
@@ -73,10 +73,26 @@ class Pipeline:
 
     def written(self, isolation: str = "read_committed") -> list[tuple[int, str]]:
         """Partition and value of what stands in the output, in the order of the offsets."""
-        reader = self.spark.read.format("penstock").option("subscribe", self.output)
-        reader = reader.option("kafka.bootstrap.servers", self.servers)
-        rows = reader.option("kafka.isolation.level", isolation).load().collect()
-        return [(row.partition, row.value.decode()) for row in sorted(rows, key=lambda row: row.offset)]
+        return [(found.partition(), found.value().decode()) for found in self.read(self.output, isolation)]
+
+    def read(self, topic: str, isolation: str = "read_committed") -> list[Message]:
+        """All of a topic, as somebody else's client sees it."""
+        settings = {"bootstrap.servers": self.servers, "group.id": "judge", "enable.partition.eof": True}
+        consumer = Consumer({**settings, "isolation.level": isolation, "enable.auto.commit": False})
+        partitions = consumer.list_topics(topic, 20).topics[topic].partitions
+        consumer.assign([TopicPartition(topic, number, 0) for number in partitions])
+        found: list[Message] = []
+        ended = 0
+        while ended < len(partitions):
+            message = consumer.poll(20)
+            assert message is not None, f"{topic} cannot be read to its end"
+            if message.error() is None:
+                found.append(message)
+            else:
+                assert message.error().code() == KafkaError._PARTITION_EOF, message.error()
+                ended += 1
+        consumer.close()
+        return sorted(found, key=lambda message: message.offset())
 
     def values(self) -> list[str]:
         return sorted(value for _, value in self.written())
@@ -111,10 +127,8 @@ def test_a_batch_whose_commit_spark_did_not_hear_of_is_not_written_again(pipelin
     pipeline.produce("a", "b")
     pipeline.run()
     pipeline.forget_commit(0)
-    pipeline.run()
-    assert pipeline.values() == ["a", "b"]
     pipeline.produce("c")
-    pipeline.run()
+    pipeline.run()  # that batch again, and one with what is new
     assert pipeline.values() == ["a", "b", "c"]
 
 
@@ -234,11 +248,8 @@ def test_rows_that_name_topic_partition_headers_and_time_keep_them(
     )
     pipeline.run(rows, topic=None)
     assert pipeline.written() == [(2, "1"), (2, "2")]
-    reader = (
-        pipeline.spark.read.format("penstock").option("subscribe", other).option("includeHeaders", "true")
-    )
-    (row,) = reader.option("kafka.bootstrap.servers", pipeline.servers).load().collect()
-    assert (row.value, row.headers[0].value, row.timestamp.timestamp()) == (b"0", b"0", 1.234)
+    (found,) = pipeline.read(other)
+    assert (found.value(), found.headers(), found.timestamp()[1]) == (b"0", [("h", b"0")], 1234)
 
 
 def test_at_least_once_needs_no_transaction(pipeline: Pipeline) -> None:

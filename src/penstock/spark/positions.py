@@ -27,6 +27,11 @@ class Positions:
     """A partition without a record at or after the time: its end, or an error."""
 
     @property
+    def by_time(self) -> bool:
+        """Whether partitions are named with a time of the clock."""
+        return any(time >= 0 for _, time in self.times)
+
+    @property
     def only_beginning(self) -> bool:
         return self.everywhere == EARLIEST or (bool(self.times) and all(t == EARLIEST for _, t in self.times))
 
@@ -67,10 +72,8 @@ class Positions:
                 continue
             time = times.get(partition, self.everywhere)
             if time is None:
-                raise PositionError(
-                    f"the offsets given leave out {partition}: name every partition, with -2 for its "
-                    "beginning and -1 for its end"
-                )
+                known = "" if self.by_time else ", with -2 for its beginning and -1 for its end"
+                raise PositionError(f"what is given leaves out {partition}: name every partition{known}")
             wanted[partition] = time
         unknown = (fixed.keys() | times.keys()) - set(partitions)
         if unknown:

@@ -23,7 +23,7 @@ from penstock.wire.produce import BATCH_BYTES, BUFFER_BYTES, partition_count
 
 Numbers = npt.NDArray[np.int32]
 
-_NO_PARTITION = -1
+_NO_PARTITION = -(1 << 31)  # what no row can mean: -1 would be a mistake, and is told
 
 
 class Target:
@@ -155,7 +155,12 @@ def _timestamps(batch: pa.RecordBatch, columns: frozenset[str]) -> memoryview:
     if "timestamp" not in columns:
         return np.full(batch.num_rows, now_ms, dtype=np.int64).data
     times = batch.column("timestamp").cast(pa.timestamp("ms", tz="UTC"), safe=False).cast(pa.int64())
-    return np.ascontiguousarray(times.fill_null(now_ms).to_numpy(zero_copy_only=False), dtype=np.int64).data
+    known = np.ascontiguousarray(times.fill_null(now_ms).to_numpy(zero_copy_only=False), dtype=np.int64)
+    if len(known) and known.min() < 0:
+        raise OptionError(
+            f"a row has the timestamp {known.min()} ms, which is before 1970: a record cannot have it"
+        )
+    return known.data
 
 
 def binary_input(array: pa.Array) -> BinaryInput:
@@ -179,13 +184,13 @@ def _free_partitions(target: Target, rows: int, key: BinaryInput | None) -> Numb
 
 
 def _named_partitions(batch: pa.RecordBatch) -> Numbers:
-    """The partition that each row names, or -1."""
+    """The partition that each row names, or none."""
     named = batch.column("partition").fill_null(_NO_PARTITION).to_numpy(zero_copy_only=False)
     return np.asarray(named, dtype=np.int32)
 
 
 def _checked(topic: str, target: Target, named: Numbers) -> Numbers:
-    wrong = named[(named < _NO_PARTITION) | (named >= target.partitions)]
+    wrong = named[(named != _NO_PARTITION) & ((named < 0) | (named >= target.partitions))]
     if len(wrong):
         raise OptionError(
             f"a row names partition {wrong[0]} of topic {topic!r}, which has {target.partitions}"

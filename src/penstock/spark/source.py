@@ -22,7 +22,7 @@ from pyspark.sql.types import StructType
 
 from penstock.spark.clusters import cluster_for
 from penstock.spark.decoding import Decoding
-from penstock.spark.discovery import discover, look_again
+from penstock.spark.discovery import Found, TopicIds, discover, look_again
 from penstock.spark.limits import Minimum, OffsetRange, Offsets, limited, split
 from penstock.spark.options import ReadOptions
 from penstock.spark.reading import DataLoss, read_range
@@ -76,7 +76,7 @@ class PenstockReader(DataSourceReader):
         options = self._options
         cluster = cluster_for(options.bootstrap_servers, options.client_id)
         deadline = Deadline(options.patience_seconds)
-        partitions = discover(cluster, options, deadline)
+        partitions = discover(cluster, options, deadline).partitions
         strict, committed = options.fail_on_data_loss, options.read_committed
         start = options.starting.resolve(cluster, partitions, deadline, strict=strict)
         end = options.ending.resolve(cluster, partitions, deadline, read_committed=committed, strict=strict)
@@ -100,16 +100,21 @@ class PenstockStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Where an available-now query ends; None in any other."""
         self._shown: OffsetJson | None = None
         """What the consumer group was last told."""
+        self._topic_ids = TopicIds()
+        self._anew: tuple[OffsetJson, set[str]] = ({}, set())
+        """The start of a batch, and the topics that were created anew before it: it reads them from their
+        beginning."""
         least = options.min_offsets_per_trigger
         self._minimum = None if least is None else Minimum(least, options.max_trigger_delay_seconds)
 
     def initialOffset(self) -> OffsetJson:  # noqa: N802
         cluster, deadline = self._cluster(), self._deadline()
-        partitions = discover(cluster, self._options, deadline)
+        found = discover(cluster, self._options, deadline)
+        self._topic_ids.changed(found.topic_ids)
         strict, committed = self._options.fail_on_data_loss, self._options.read_committed
         return to_json(
             self._options.starting.resolve(
-                cluster, partitions, deadline, read_committed=committed, strict=strict
+                cluster, found.partitions, deadline, read_committed=committed, strict=strict
             )
         )
 
@@ -118,12 +123,19 @@ class PenstockStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ReadAllAvailable() if limit is None else ReadMaxRows(limit)
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
-        self._last_offsets = self._ends()
+        found = self._look()
+        self._topic_ids.changed(found.topic_ids)
+        self._last_offsets = self._ends(found)
 
     def latestOffset(self, start: OffsetJson, limit: ReadLimit) -> OffsetJson:  # noqa: N802
         self._show(start)  # Spark asks for the next batch when all before are done, but commits not the last
-        begin = from_json(start)
-        end = self._ends() if self._last_offsets is None else dict(self._last_offsets)
+        if self._last_offsets is None:
+            found = self._look()
+            self._notice_anew(start, found)
+            end = self._ends(found)
+        else:
+            end = dict(self._last_offsets)
+        begin = self._begin(start)
         for partition in begin.keys() - end.keys():
             self._lost(f"{partition} was read up to offset {begin[partition]} and does not exist any more")
             end[partition] = begin[partition]
@@ -146,13 +158,14 @@ class PenstockStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def reportLatestOffset(self) -> OffsetJson | None:  # noqa: N802
         """The ends now, for the lag in the query's progress; a broker that is away fails no query here."""
         try:
-            return to_json(self._ends(Deadline(min(REPORT_SECONDS, self._options.patience_seconds))))
+            deadline = Deadline(min(REPORT_SECONDS, self._options.patience_seconds))
+            return to_json(self._ends(self._look(deadline), deadline))
         except (WireError, DataLoss) as error:
             log.warning("the lag cannot be told: %s", error)
             return None
 
     def partitions(self, start: OffsetJson, end: OffsetJson) -> Sequence[InputPartition]:
-        begin, finish = from_json(start), from_json(end)
+        begin, finish = self._begin(start), from_json(end)
         # New partitions are read from their beginning, and so are those whose topic was created anew.
         anew = [p for p, offset in finish.items() if p not in begin or offset < begin[p]]
         begin |= self._first_offsets(anew)
@@ -189,12 +202,30 @@ class PenstockStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _deadline(self) -> Deadline:
         return Deadline(self._options.patience_seconds)
 
-    def _ends(self, deadline: Deadline | None = None) -> Offsets:
-        cluster, deadline = self._cluster(), deadline or self._deadline()
-        partitions, missing = look_again(cluster, self._options, deadline)
-        if missing:
-            self._lost(f"{missing[0]} does not exist at {self._options.bootstrap_servers} any more")
-        return offsets.latest(cluster, partitions, deadline, read_committed=self._options.read_committed)
+    def _look(self, deadline: Deadline | None = None) -> Found:
+        found = look_again(self._cluster(), self._options, deadline or self._deadline())
+        if found.missing:
+            self._lost(f"{found.missing[0]} does not exist at {self._options.bootstrap_servers} any more")
+        return found
+
+    def _ends(self, found: Found, deadline: Deadline | None = None) -> Offsets:
+        committed = self._options.read_committed
+        return offsets.latest(
+            self._cluster(), found.partitions, deadline or self._deadline(), read_committed=committed
+        )
+
+    def _notice_anew(self, start: OffsetJson, found: Found) -> None:
+        topics = self._topic_ids.changed(found.topic_ids)
+        for topic in sorted(topics):
+            self._lost(f"topic {topic!r} was deleted and created anew since it was read")
+        before, known = self._anew
+        self._anew = (start, topics | (known if before == start else set()))
+
+    def _begin(self, start: OffsetJson) -> Offsets:
+        """Where the batch begins; without the topics that were created anew, whose offsets mean nothing."""
+        before, topics = self._anew
+        begin = from_json(start)
+        return {p: at for p, at in begin.items() if p.topic not in topics} if before == start else begin
 
     def _first_offsets(self, partitions: Sequence[TopicPartition] | set[TopicPartition]) -> Offsets:
         if not partitions:

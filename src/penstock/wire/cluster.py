@@ -19,6 +19,7 @@ from penstock.wire.deadline import Deadline, retrying
 from penstock.wire.errors import Refused, UnknownTopic, Unreachable, WireError, error_code
 
 REQUEST_SECONDS: Final = 30.0
+CREATED_SECONDS: Final = 10.0
 _IDLE_PER_BROKER: Final = 4
 _METADATA_VERSIONS: Final = (4, 12)
 
@@ -136,13 +137,16 @@ class Cluster:
                 raise Refused(ErrorCode.LEADER_NOT_AVAILABLE, "it is not there")
             return found
 
+        patience = deadline.sooner(CREATED_SECONDS)
         try:
-            return retrying(deadline.sooner(10.0), f"topic {name!r}", look)
+            return retrying(patience, f"topic {name!r}", look)
         except WireError as error:
+            if not error.retriable:
+                raise
             raise UnknownTopic(
-                f"topic {name!r} does not exist at {self.bootstrap_servers} and was not created by itself "
-                f"({error}): create it first"
-            ) from None
+                f"topic {name!r} does not exist at {self.bootstrap_servers}, and the broker did not make it "
+                f"by itself in {patience.seconds:.0f} s: create it first"
+            ) from error
 
     def leader(self, partition: TopicPartition, deadline: Deadline) -> Leader:
         """Who leads the partition, as last seen. A retriable `Refused` when nobody does."""
