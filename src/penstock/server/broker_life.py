@@ -64,7 +64,8 @@ class BrokerLife:
         """Set from outside: from now on this broker wants to stop, and its partitions are given to others
         first."""
         self.serves = False
-        """Whether the controller has ever unfenced it."""
+        """Whether the controller has ever unfenced it, and this node has followed the metadata up to there:
+        before, it would tell clients of a cluster to which it does not belong itself."""
         self.is_over = False
         """Whether the controller lets it go, or nobody is there to ask."""
         self.failure: KafkaError | None = None
@@ -150,8 +151,12 @@ class BrokerLife:
         }
         return Said(Api.BROKER_HEARTBEAT, _HEARTBEAT_VERSION, fields)
 
+    def _is_known_to_serve(self) -> bool:
+        state = self._broker.controller.image.brokers.get(self._broker.settings.node_id)
+        return state is not None and not state.fenced and state.broker_epoch == self._broker.broker_epoch
+
     def _beaten(self, told: Any, *, asked_to_leave: bool) -> float:
         self.is_over |= asked_to_leave and told.should_shut_down
-        self.serves |= not told.is_fenced
-        soon = told.is_fenced or self.leaving
+        self.serves |= not told.is_fenced and self._is_known_to_serve()
+        soon = told.is_fenced or not self.serves or self.leaving
         return SOON_SECONDS if soon else self._broker.settings.broker_heartbeat_interval_ms / 1000

@@ -38,8 +38,8 @@ class ClusterMember:
         self._channel = SocketChannel(controller, self._voters, self._clock, timeout_ms)
         return self._channel
 
-    def start(self, node: Node, on_open: Callable[[], None]) -> None:
-        """`on_open` is called when the broker knows the cluster as it is and has its logs open."""
+    def start(self, node: Node, on_serving: Callable[[], None]) -> None:
+        """`on_serving` is called when the controller has unfenced this broker, and it knows of that."""
         assert self._channel is not None, "the node is built first"
         broker = node.broker
         peers = QuorumPeers(
@@ -62,7 +62,7 @@ class ClusterMember:
                 lambda: broker.settings.replica_lag_time_max_ms / 1000,
             )
             self._isrs.start()
-            self._life = LifeThread(node.life(), broker, on_open)
+            self._life = LifeThread(node.life(), broker, on_serving)
             self._life.start()
 
     def wait_until_it_serves(self, seconds: float) -> bool:

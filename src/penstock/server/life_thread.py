@@ -18,10 +18,10 @@ _GOODBYE_SECONDS: Final = 30.0
 class LifeThread:
     """Begins with `start` and ends with `leave`."""
 
-    def __init__(self, life: BrokerLife, broker: Broker, on_open: Callable[[], None]) -> None:
-        """`on_open` is called once the logs are open."""
+    def __init__(self, life: BrokerLife, broker: Broker, on_serving: Callable[[], None]) -> None:
+        """`on_serving` is called once, when clients may come."""
         self._life = life
-        self._on_open = on_open
+        self._on_serving = on_serving
         self._broker = broker
         self._channel = DecodedChannel(broker.channel)
         self._leaving = Event()
@@ -56,13 +56,13 @@ class LifeThread:
             if self._over.wait(SOON_SECONDS):
                 return
         self._life.open()
-        if self._life.failure is None:
-            self._on_open()
 
     def _beat(self) -> None:
         life = self._life
         while not self._over.is_set():
-            pause = self._exchange()
+            served, pause = life.serves, self._exchange()
+            if life.serves and not served:
+                self._on_serving()
             if life.serves or life.failure is not None:
                 self.serves.set()
             if life.is_over or life.failure is not None:

@@ -82,7 +82,8 @@ class RunningBroker:
         if self._member is None:
             self._server.accept_on(self._clients)
         else:
-            # Before it knows the cluster as it is, a broker would tell clients that their topics are gone.
+            # Before it belongs to the cluster, a broker would tell clients that their topics are gone, or of
+            # a cluster without brokers. Who comes sooner waits in the socket's queue.
             self._member.start(self._node, lambda: self._server.accept_on(self._clients))
         self._cleaners.adjust()
         self._housekeeper.start()

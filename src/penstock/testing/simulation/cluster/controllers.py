@@ -145,6 +145,10 @@ class SimulatedLife:
         self._turn()
         self._open()
 
+    @property
+    def serves(self) -> bool:
+        return self._life.serves
+
     def leave(self, left: Callable[[], None]) -> None:
         """Give everything away; `left` is told when that is done."""
         self._life.leaving = True

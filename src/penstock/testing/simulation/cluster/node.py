@@ -97,7 +97,7 @@ class ClusterNode:
     def accept(
         self, port: int, deliver: Callable[[bytes], None], lost: Callable[[], None]
     ) -> ServerEnd | None:
-        if self._running is None:
+        if self._running is None or (port == CLIENT_PORT and not self._running.serves):
             return None
         session = Session(self._running.node.broker, LISTENERS[port], "127.0.0.1")
         return self._running.process.accept(session, deliver, lost)
@@ -186,6 +186,11 @@ class _Running:
             self._life = SimulatedLife(process, self.node.life(), broker.channel)
             self._drive()
         self._tick()
+
+    @property
+    def serves(self) -> bool:
+        """Whether clients may come."""
+        return self._life is not None and self._life.serves
 
     def leave(self, left: Callable[[], None]) -> None:
         if self._life is None:
