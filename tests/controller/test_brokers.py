@@ -147,6 +147,29 @@ def test_a_broker_that_stops_in_an_orderly_way_gives_its_partitions_away_first()
     assert cluster.beat(1, stop=True).may_stop
 
 
+def test_a_broker_that_stops_waits_until_those_that_stay_have_followed_that() -> None:
+    cluster, sessions = Cluster(1, 2, 3), Sessions(timeout_ms=9000)
+    stop = Heartbeat(1, cluster.epochs[1], 20, wants_shutdown=True)
+    sessions.beat(stop, 0, 21)
+    for broker, followed, known in ((2, 21, False), (3, 20, False), (3, 22, True)):
+        sessions.beat(Heartbeat(broker, cluster.epochs[broker], followed), 0, 21)
+        assert sessions.know_who_leaves(cluster.image, 1) is known
+    cluster.add_partition((1, 2, 3))
+    cluster.beat(1, stop=True)
+    for known in (False, True):
+        _, told = decide_heartbeat(cluster.image, stop, rules_of, others_know=known)
+        assert told.may_stop is known
+
+
+def test_nobody_waits_for_those_that_stop_too_or_are_fenced() -> None:
+    cluster, sessions = Cluster(1, 2, 3), Sessions(timeout_ms=9000)
+    sessions.beat(Heartbeat(1, cluster.epochs[1], 20, wants_shutdown=True), 0, 21)
+    assert not sessions.know_who_leaves(cluster.image, 1)
+    cluster.beat(2, stop=True)
+    cluster.take(decide_fence(cluster.image, cluster.image.brokers[3], rules_of))
+    assert sessions.know_who_leaves(cluster.image, 1)
+
+
 def test_an_unclean_restart_takes_a_replica_out_of_those_who_may_lead() -> None:
     for clean in (True, False):
         cluster = Cluster(1, 2)

@@ -61,18 +61,42 @@ class Told:
 
 
 class Sessions:
-    """When each broker was last heard of, on the clock of deadlines."""
+    """When each broker was last heard of, on the clock of deadlines, and how far it had followed then."""
 
     def __init__(self, timeout_ms: float) -> None:
         self._timeout_ms = timeout_ms
         self._heard: dict[int, float] = {}
+        self._followed: dict[int, int] = {}
+        self._leaving: dict[int, int] = {}  # brokers that stop, and where that stands in the metadata
 
     def touch(self, broker_id: int, now_ms: float) -> None:
         self._heard[broker_id] = now_ms
 
+    def beat(self, beat: Heartbeat, now_ms: float, next_offset: int) -> None:
+        """A heartbeat has come; what is decided of it will stand at `next_offset`."""
+        self.touch(beat.broker_id, now_ms)
+        self._followed[beat.broker_id] = beat.metadata_offset
+        if beat.wants_shutdown:
+            self._leaving.setdefault(beat.broker_id, next_offset)
+        else:
+            self._leaving.pop(beat.broker_id, None)
+
+    def know_who_leaves(self, image: Image, broker_id: int) -> bool:
+        """Whether all brokers that stay have followed the metadata up to where this one began to leave, so
+        that they lead, or know who does."""
+        since = self._leaving.get(broker_id, -1)
+        staying = (other for other in image.brokers.values() if other.is_active)
+        return all(
+            self._followed.get(other.broker_id, -1) >= since
+            for other in staying
+            if other.broker_id != broker_id
+        )
+
     def clear(self) -> None:
         """Everybody has their time from now on."""
         self._heard.clear()
+        self._followed.clear()
+        self._leaving.clear()
 
     def extend(self, missed_ms: float, now_ms: float) -> None:
         """Nobody could be heard for so long: that time does not count."""
@@ -129,13 +153,15 @@ def decide_register(
     return [register, *_changes(after, wish.broker_id, rules_of, lost, emptied)], next_offset
 
 
-def decide_heartbeat(image: Image, beat: Heartbeat, rules_of: RulesOf) -> tuple[list[MetadataRecord], Told]:
+def decide_heartbeat(
+    image: Image, beat: Heartbeat, rules_of: RulesOf, *, others_know: bool = True
+) -> tuple[list[MetadataRecord], Told]:
     """What a heartbeat changes: an unfenced broker serves, one that wants to stop gives its partitions away
-    first."""
+    first, and stops when `others_know` of it."""
     broker = check_broker(image, beat.broker_id, beat.broker_epoch)
     caught_up = beat.metadata_offset >= broker.broker_epoch
     if beat.wants_shutdown:
-        return _decide_shutdown(image, broker, rules_of, caught_up=caught_up)
+        return _decide_shutdown(image, broker, rules_of, caught_up=caught_up, others_know=others_know)
     if beat.wants_fence and not broker.fenced:
         return decide_fence(image, broker, rules_of), Told(fenced=True, caught_up=caught_up, may_stop=False)
     if broker.fenced and not beat.wants_fence and caught_up:
@@ -166,7 +192,7 @@ def _decide_unfence(image: Image, broker: BrokerState, rules_of: RulesOf) -> lis
 
 
 def _decide_shutdown(
-    image: Image, broker: BrokerState, rules_of: RulesOf, *, caught_up: bool
+    image: Image, broker: BrokerState, rules_of: RulesOf, *, caught_up: bool, others_know: bool
 ) -> tuple[list[MetadataRecord], Told]:
     records: list[MetadataRecord] = []
     if not broker.in_controlled_shutdown:
@@ -175,7 +201,7 @@ def _decide_shutdown(
         )
         records += _without(image, broker.broker_id, rules_of, frozenset())
     leads = any(state.leader == broker.broker_id for _, _, state in _partitions(image, broker.broker_id))
-    may_stop = broker.fenced or (broker.in_controlled_shutdown and not leads)
+    may_stop = broker.fenced or (broker.in_controlled_shutdown and not leads and others_know)
     if may_stop and not broker.fenced:
         records = decide_fence(image, broker, rules_of)
     return records, Told(fenced=broker.fenced, caught_up=caught_up, may_stop=may_stop)

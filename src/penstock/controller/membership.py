@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 
 from penstock.clock import Clock
+from penstock.controller.alter_partition import check_broker
 from penstock.controller.brokers import (
     Heartbeat,
     Registration,
@@ -69,9 +70,10 @@ class Membership:
 
     def heartbeat(self, beat: Heartbeat) -> Promise[Told]:
         def decide(image: Image) -> Decision[Told]:
-            decision = decide_heartbeat(image, beat, rules_of(image, self._settings))
-            self._sessions.touch(beat.broker_id, self._now_ms())
-            return decision
+            check_broker(image, beat.broker_id, beat.broker_epoch)  # no earlier life counts
+            self._sessions.beat(beat, self._now_ms(), self._controller.next_offset)
+            others_know = self._sessions.know_who_leaves(image, beat.broker_id)
+            return decide_heartbeat(image, beat, rules_of(image, self._settings), others_know=others_know)
 
         return self._controller.submit(decide)
 
