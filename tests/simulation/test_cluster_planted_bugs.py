@@ -164,12 +164,12 @@ def call_out_of_order_what_follows_a_refusal(patch: Patch) -> None:
 
 
 BUGS: list[tuple[Plant, ClusterPlan]] = [
-    (truncate_to_the_high_watermark, KILLS),
-    (let_followers_join_the_isr_when_they_are_behind, KILLS),
     (show_consumers_what_is_not_committed, KILLS),
     (take_a_fetch_as_proof_of_what_was_sent, KILLS),
 ]
 SLOWER: list[tuple[Plant, ClusterPlan]] = [
+    (truncate_to_the_high_watermark, KILLS),
+    (let_followers_join_the_isr_when_they_are_behind, KILLS),
     (acknowledge_what_the_leader_alone_has, KILLS),
     (never_compare_logs, KILLS),
     (commit_below_the_least_isr, APART),
@@ -198,13 +198,13 @@ def test_a_planted_bug_is_noticed(
     plan: ClusterPlan,
 ) -> None:
     plant(monkeypatch)
-    began = time.monotonic()
+    began = time.process_time()
     for seed in range(1, SEEDS + 1):
         run = ClusterRun(seed, plan=plan)
         try:
             run.run(RUN_MS)
         except AssertionError as broken:
-            seconds = time.monotonic() - began
+            seconds = time.process_time() - began
             found = f"seed {seed}, second {run.elapsed_ms / 1000:.1f} of its time, {seconds:.1f} s of ours"
             record_property("noticed", found)
             print(f"{plant.__name__}: {found}\n  {str(broken)[:200]}")

@@ -34,7 +34,7 @@ from penstock.replication.partitions import Partitions
 from penstock.replication.surroundings import Surroundings
 from penstock.replication.throttle import ReplicationThrottle
 from penstock.server.broker_life import BrokerLife, registered_endpoints
-from penstock.server.cluster_markers import ClusterMarkers
+from penstock.server.cluster_markers import Asks, ClusterMarkers
 from penstock.server.coordinators import CoordinatorFollower, ImageTopics
 from penstock.server.follower import Fetchers, MetadataFollower
 from penstock.server.isr_changes import IsrChanges
@@ -73,9 +73,10 @@ class Node:
         channel_to: Callable[[Controller], ControllerChannel] | None = None,
         fetchers_of: Callable[[Replicas], Fetchers] | None = None,
         together: Together = one_by_one,
+        peers_of: Callable[[Callable[[int], Address | None]], Asks] | None = None,
     ) -> None:
         """Without `channel_to` this node is the only one, and has registered itself when this returns. The
-        simulator has fetchers of its own, and one thread."""
+        simulator has fetchers and a way to other brokers of its own, and one thread."""
         self._random = random
         self._logs = _logs(settings, disk, clock, random, together)
         self._logs.open_directories()
@@ -87,6 +88,7 @@ class Node:
         topics = ImageTopics(controller, settings.broker_rack)
         groups = GroupCoordinator(GroupSettings.of(settings), clock, topics, self._new_member_suffix)
         self.peers = Peers(self._address_of, settings.node_id)
+        peers = self.peers if peers_of is None else peers_of(self._address_of)
 
         def leader_of(topic: str, index: int) -> int | None:
             return _leader(controller, topic, index)
@@ -100,7 +102,7 @@ class Node:
             ClusterMarkers(
                 settings.node_id,
                 LocalMarkers(self._partitions, groups, lambda *place: _exists(controller, *place)),
-                self.peers,
+                peers,
                 leader_of,
             ),
         )
@@ -117,7 +119,7 @@ class Node:
             partitions=self._partitions,
             groups=groups,
             transactions=transactions,
-            verifier=TransactionsAnywhere(settings.node_id, transactions, self.peers, leader_of),
+            verifier=TransactionsAnywhere(settings.node_id, transactions, peers, leader_of),
             authorizer=AllowAll(),
             quotas=_quotas(settings, clock),
             fetch_sessions=FetchSessions(settings.max_incremental_fetch_session_cache_slots, random),

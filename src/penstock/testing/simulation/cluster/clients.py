@@ -3,17 +3,15 @@ they ask and are told becomes a history for `penstock.testing.history` to judge.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Final
 
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode
 from penstock.records.batch import iter_headers
-from penstock.testing.history.events import Assign, Poll, Polled, Record, Watermarks
+from penstock.testing.history.events import Assign, Isolation, Poll, Polled, Record, Watermarks
 from penstock.testing.history.recorder import Recorder
 from penstock.testing.simulation.clients import records_of
 from penstock.testing.simulation.cluster.metadata import ClusterClient
-from penstock.testing.simulation.cluster.producers import Producer
 
 PAUSE_MS: Final = 60.0
 LOOK_MS: Final = 300.0
@@ -21,11 +19,18 @@ LATEST: Final = -1
 
 
 class Consumer:
-    """Reads one partition from its beginning by long polls, from its leader."""
+    """Reads one partition from its beginning by long polls, from its leader. Under read_committed it leaves
+    out what was aborted, as clients do."""
 
-    def __init__(self, client: ClusterClient, recorder: Recorder) -> None:
+    def __init__(
+        self,
+        client: ClusterClient,
+        recorder: Recorder,
+        isolation: Isolation = Isolation.READ_UNCOMMITTED,
+    ) -> None:
         self.records: list[Record] = []
         self.position = 0
+        self._isolation = isolation
         self._last_epoch = -1
         self._client = client
         self._recorder = recorder
@@ -44,7 +49,7 @@ class Consumer:
 
     def _fetch(self, leader: int) -> None:
         client, random = self._client, self._client.random
-        self._operation = self._recorder.invoke(client.name, Poll())
+        self._operation = self._recorder.invoke(client.name, Poll(self._isolation))
         wanted = {
             "partition": client.partition.number,
             "current_leader_epoch": client.leader_epoch,
@@ -58,7 +63,7 @@ class Consumer:
             "max_wait": 300,
             "min_bytes": random.choice([0, 1, 500]),
             "max_bytes": 1 << 20,
-            "isolation_level": 0,
+            "isolation_level": int(self._isolation is Isolation.READ_COMMITTED),
             "session_id": 0,
             "session_epoch": -1,
             "topics": [{"topic": client.partition.topic, "partitions": [wanted]}],
@@ -88,12 +93,13 @@ class Consumer:
             raise AssertionError(
                 f"{self._client.name} is told that what it read below {self.position} is gone"
             )
-        self._take(bytes(answer.records or b""))
+        aborted = [(each.first_offset, each.producer_id) for each in answer.aborted_transactions or ()]
+        self._take(bytes(answer.records or b""), aborted)
         self._client.later(self._go_on, PAUSE_MS)
 
-    def _take(self, data: bytes) -> None:
+    def _take(self, data: bytes, aborted: list[tuple[int, int]]) -> None:
         """A batch comes whole; what lies before the position was had already."""
-        found = records_of(self._client.partition, data)
+        found = records_of(self._client.partition, data, aborted)
         records = [record for record in found if record.offset >= self.position]
         assert self._operation is not None, "an answer that nobody waits for"
         self._recorder.ok(self._operation, Polled(tuple(records)))
@@ -154,7 +160,3 @@ class Onlooker:
         self.end = int(found.offset)
         self._recorder.ok(operation, Polled((), (Watermarks(self._client.partition, self.end),)))
         self._client.later(self._go_on, LOOK_MS)
-
-
-Client = Producer | Consumer | Onlooker
-Step = Callable[[], None]

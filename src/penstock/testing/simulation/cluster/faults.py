@@ -28,6 +28,8 @@ KINDS: Final = (
     "cut_client",
     "restart_cleanly",
 )
+END_MS: Final = 120.0
+"""Within this time a transaction is prepared, and has its markers."""
 POWER_KINDS: Final = ("cut_power", "vanish", "stand_last", "all_lose_power")
 
 
@@ -102,6 +104,14 @@ class Faults:
             fail = self._random.choice((self._kill, self._split_off, self._pause, self._cut_one_way))
             self._soon(lambda: fail(node))
         self._leaderships = leaderships
+
+    def at_an_end(self) -> None:
+        """A transaction is about to end: a leader may die over it."""
+        if self._faulty and self._random.random() < self._plan.deposed:
+            self.counts["at_an_end"] += 1
+            node = self._nodes[self._plan.broker_ids[0]]
+            delay_ms = self._random.uniform(0, END_MS)
+            self._world.after(delay_ms, lambda: self._kill_leader(node) if self._faulty else None)
 
     def _may_die(self) -> bool:
         """Without flushing, somebody else's death could be one too many."""

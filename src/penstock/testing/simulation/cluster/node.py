@@ -15,6 +15,7 @@ from penstock.server.session import Session
 from penstock.testing.history.events import Partition
 from penstock.testing.simulation.cluster.controllers import SimulatedChannel, SimulatedLife, SimulatedQuorum
 from penstock.testing.simulation.cluster.links import Hosts, Link, ServerEnd
+from penstock.testing.simulation.cluster.peers import SimulatedPeers
 from penstock.testing.simulation.cluster.plan import (
     CLIENT_PORT,
     CLUSTER_ID,
@@ -176,6 +177,7 @@ class _Running:
             {"PLAINTEXT": Endpoint(node_id, machine.name, CLIENT_PORT)},
             channel_to,
             lambda replicas: SimulatedFetchers(process, replicas, self._link),
+            peers_of=lambda address_of: SimulatedPeers(self._link, address_of),
         )
         broker = self.node.broker
         SimulatedQuorum(process, broker.controller, broker.membership, quorum_links, CLUSTER_ID)

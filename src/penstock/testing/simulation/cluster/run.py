@@ -6,15 +6,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, ClassVar, Final, Protocol
 
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode
+from penstock.records.batch import iter_headers
 from penstock.replication.partition import Partition as Served
 from penstock.testing.history import History, Recorder, assert_kept
-from penstock.testing.history.events import FinalRead, Isolation, Partition, ReplicaLog
+from penstock.testing.history.events import CommittedOffset, FinalRead, Isolation, Partition, ReplicaLog
 from penstock.testing.simulation.clients import records_of
-from penstock.testing.simulation.cluster.clients import Client, Consumer, Onlooker
+from penstock.testing.simulation.cluster.clients import Consumer, Onlooker
 from penstock.testing.simulation.cluster.faults import Faults
 from penstock.testing.simulation.cluster.links import Hosts
 from penstock.testing.simulation.cluster.metadata import ClusterClient
@@ -49,8 +50,29 @@ class ClusterOutcome:
     faults: tuple[tuple[str, int], ...]
 
 
+class Breakable(Protocol):
+    """A client whose connections break."""
+
+    def cut(self) -> None: ...
+
+
+class Writer(Breakable, Protocol):
+    """A client that writes, until it is to stop."""
+
+    acked: int
+
+    @property
+    def idle(self) -> bool: ...
+
+    def stop(self) -> None: ...
+
+
 class ClusterRun:
     """`run` raises an AssertionError where a promise was broken; `elapsed_ms` says when that was."""
+
+    topics: ClassVar[tuple[str, ...]] = (TOPIC,)
+    """Whose logs are looked at after every step."""
+    isolation: ClassVar[Isolation] = Isolation.READ_UNCOMMITTED
 
     def __init__(self, seed: int, *, plan: ClusterPlan | None = None) -> None:
         self._seed = seed
@@ -63,12 +85,12 @@ class ClusterRun:
             node = ClusterNode(self._world, self._hosts, self.plan, node_id)
             self._nodes[node_id] = node
             self._hosts.add(node)
-        self._rules = ClusterRules([TOPIC])
+        self._rules = ClusterRules(self.topics)
         self._recorder = Recorder(clock=self._world)
         self._places = [Partition(TOPIC, index) for index in range(PARTITIONS)]
-        self._producers: list[Producer] = []
+        self._producers: list[Writer] = []
         self._consumers: list[Consumer] = []
-        self._clients: list[Client] = []
+        self._clients: list[Breakable] = []
         self._faults = Faults(
             self._world,
             self._network,
@@ -107,7 +129,12 @@ class ClusterRun:
         self._make_peace()
         finals = [self._final_read(place) for place in self._places]
         replicas = [self._replica(node, place) for place in self._places for node in self._nodes.values()]
-        return self._recorder.history(finals, [replica for replica in replicas if replica is not None])
+        found = [replica for replica in replicas if replica is not None]
+        return self._recorder.history(finals, found, self._committed())
+
+    def _committed(self) -> list[CommittedOffset]:
+        """What groups have committed at the end; here there are none."""
+        return []
 
     def check_invariants(self) -> None:
         """After every step, of everybody to whom something has happened in it."""
@@ -239,10 +266,11 @@ class ClusterRun:
 
     def _final_read(self, place: Partition) -> FinalRead:
         """A new consumer reads from the beginning to the high watermark."""
-        auditor = Consumer(self._client(f"auditor{place.number}", place), self._recorder)
+        client = self._client(f"auditor{place.number}", place)
+        auditor = Consumer(client, self._recorder, self.isolation)
         end = self._rules.committed_end((place.topic, place.number))
         self._until(lambda: auditor.position >= end, PEACE_MS, f"{place} cannot be read to {end}")
-        return FinalRead(place, tuple(auditor.records), end, Isolation.READ_UNCOMMITTED)
+        return FinalRead(place, tuple(auditor.records), end, self.isolation)
 
     def _replica(self, node: ClusterNode, place: Partition) -> ReplicaLog | None:
         """What is in the files, without the way through a fetch."""
@@ -256,6 +284,7 @@ def _records(served: Served, place: Partition) -> list[Any]:
     records: list[Any] = []
     offset = served.log.log_start_offset
     while (found := served.log.read(offset, READ_BYTES)) is not None:
-        records += records_of(place, found.read())
-        offset = records[-1].offset + 1
+        data = found.read()
+        records += records_of(place, data)
+        offset = max(header.next_offset for _, header in iter_headers(memoryview(data)))
     return records
