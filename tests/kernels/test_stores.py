@@ -70,6 +70,24 @@ def test_a_versioned_store_knows_what_held_at_a_time() -> None:
     assert store.get_as_of("k", 25) is None
 
 
+def test_a_changelog_is_told_which_versions_are_gone_for_good() -> None:
+    told: dict[bytes, bytes | None] = {}
+    cells = Cells("store", lambda name, key, value, at: told.__setitem__(key, value))
+    store = VersionedStore(cells, S, S, TaskState(), 100, {})
+    for at in range(0, 10_000, 10):
+        store.put("k", str(at), at)
+    store.put("gone", "v", 9_800)
+    store.put("gone", None, 9_801)
+    store.put("gone", None, 10_000)
+    kept = {key: value for key, value in told.items() if value is not None}
+    assert kept == {key: cell.value for key, cell in cells.scan()}
+    assert len(kept) == 11 + 1
+    copy = VersionedStore(Cells("store"), S, S, TaskState(), 100, {})
+    for key, value in told.items():  # tombstones have the time of day in a changelog
+        copy.restore(key, value, 10**12 if value is None else 10_000)
+    assert copy.get("k") == "9990"
+
+
 def test_windows_of_a_key_are_not_those_of_a_longer_key() -> None:
     store = windows(Cells("store"), {})
     store.put("k", "1", 10)

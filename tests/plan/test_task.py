@@ -10,6 +10,7 @@ import pytest
 
 from penstock.plan.raw_records import RawRecord, merged
 from penstock.plan.task import Task
+from penstock.streams import LongSerde, StreamsBuilder, StringSerde
 from tests.golden.streams.topologies import build
 
 SCENARIOS = json.loads((Path(__file__).parents[1] / "golden" / "streams" / "scenarios.json").read_text())
@@ -66,3 +67,16 @@ def test_records_of_several_partitions_are_taken_by_their_time_and_never_out_of_
     ]
     taken = [(record.topic, record.partition, record.timestamp) for record in merged(given)]
     assert taken == [("b", 0, 3), ("a", 1, 4), ("a", 0, 5), ("a", 0, 1), ("a", 1, 6), ("a", 0, 9)]
+
+
+def test_they_are_taken_by_the_time_that_the_extractor_gives() -> None:
+    builder = StreamsBuilder(key_serde=StringSerde(), value_serde=LongSerde())
+    builder.stream(["a", "b"], timestamp_extractor=lambda record, newest: record.value).to("out")
+    task = Task(builder.build().plan, application_id="app")
+    values = {"a": [5, 1, 9], "b": [3, 6]}
+    given = [
+        RawRecord(topic, 0, offset, -offset, None, LongSerde().serialize(topic, value))
+        for topic, known in values.items()
+        for offset, value in enumerate(known)
+    ]
+    assert [record.timestamp for record in task.step(given)] == [3, 5, 1, 6, 9]

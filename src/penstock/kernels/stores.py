@@ -16,6 +16,7 @@ from penstock.kernels.record import UNKNOWN_TIME, Stamped
 from penstock.kernels.serdes import Serde, from_bytes, to_bytes
 
 _LONG: Final = struct.Struct(">q")
+_NOTHING: Final = b"\x00"  # the version of a row that was deleted
 _VERSION_BYTES: Final = 12  # behind the row's key: its length and the version's time
 
 
@@ -133,12 +134,14 @@ class VersionedStore(KeyValueStore):
             return None
         newer = next(self._versions(raw, when + 1, None), None)
         data = to_bytes(self._value, self.name, value)
-        self.cells.put(self._version_key(raw, when), b"\x00" if data is None else b"\x01" + data, when)
+        self.cells.put(self._version_key(raw, when), _NOTHING if data is None else b"\x01" + data, when)
         self._expire(raw, observed - self.history_ms)
         return newer is None
 
     def restore(self, raw: bytes, value: bytes | None, timestamp: int) -> None:
         self.cells.put(raw, value, timestamp)
+        if value is None:  # it expired; when, says nothing
+            return
         self._marks["observed"] = observed = max(self._marks.get("observed", UNKNOWN_TIME), timestamp)
         self._expire(raw[:-_VERSION_BYTES], observed - self.history_ms)
 
@@ -155,7 +158,7 @@ class VersionedStore(KeyValueStore):
 
     def _read_as_of(self, raw: bytes, timestamp: int | None) -> Stamped | None:
         for _, cell in self._versions(raw, None, timestamp, reverse=True):
-            if cell.value[:1] == b"\x00":
+            if cell.value == _NOTHING:
                 return None
             return Stamped(from_bytes(self._value, self.name, cell.value[1:]), cell.timestamp)
         return None
@@ -174,6 +177,10 @@ class VersionedStore(KeyValueStore):
         return self.cells.scan(first, last, reverse=reverse)
 
     def _expire(self, raw: bytes, horizon: int) -> None:
-        """Of the versions before `horizon` only the last one still says what held at it."""
-        for version, _ in list(self._versions(raw, None, horizon))[:-1]:
-            self.cells.forget(version)
+        """Of the versions before `horizon` only the last one still says what held at it, unless that is
+        nothing. The changelog is told: it is compacted, and no retention could know which are the last.
+        """
+        old = list(self._versions(raw, None, horizon))
+        kept = 0 if old and old[-1][1].value == _NOTHING else 1
+        for version, _ in old[: len(old) - kept]:
+            self.cells.put(version, None, horizon)

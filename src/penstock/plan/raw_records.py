@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heapreplace
 from typing import NamedTuple
@@ -68,7 +68,15 @@ class DeadLetters:
         return Produced(self.topic, record.key, record.value, record.timestamp, (*record.headers, *reasons))
 
 
-def merged(records: Iterable[RawRecord]) -> Iterable[RawRecord]:
+Times = Callable[[Sequence[RawRecord]], Iterable[int]]
+"""The times with which the records of one partition, which are given in order, count."""
+
+
+def own_times(records: Sequence[RawRecord]) -> Iterable[int]:
+    return (record.timestamp for record in records)
+
+
+def merged(records: Iterable[RawRecord], times: Times = own_times) -> Iterable[RawRecord]:
     """Records of several partitions in the order in which Kafka Streams takes them."""
     queues: dict[tuple[str, int], list[RawRecord]] = {}
     for record in records:
@@ -79,18 +87,19 @@ def merged(records: Iterable[RawRecord]) -> Iterable[RawRecord]:
             queues[place] = [record]
     if len(queues) == 1:
         return next(iter(queues.values()))
-    return _merge(list(queues.values()))
+    return _merge([zip(times(queue), queue, strict=True) for queue in queues.values()])
 
 
-def _merge(queues: list[list[RawRecord]]) -> Iterator[RawRecord]:
+def _merge(queues: list[Iterator[tuple[int, RawRecord]]]) -> Iterator[RawRecord]:
     """The smallest head first; of equal ones, that of the queue that came first."""
-    heap = [(queue[0].timestamp, number, queue[0], iter(queue[1:])) for number, queue in enumerate(queues)]
+    heads = ((next(queue), number, queue) for number, queue in enumerate(queues))
+    heap = [(time, number, head, queue) for (time, head), number, queue in heads]
     heapify(heap)
     while heap:
-        _, number, head, rest = heap[0]
+        _, number, head, queue = heap[0]
         yield head
-        following = next(rest, None)
+        following = next(queue, None)
         if following is None:
             heappop(heap)
         else:
-            heapreplace(heap, (following.timestamp, number, following, rest))
+            heapreplace(heap, (following[0], number, following[1], queue))

@@ -15,6 +15,7 @@ from penstock.kernels.stateless import RepartitionFilter
 from penstock.kernels.stream_joins import StreamJoinSide
 from penstock.kernels.tables import TableFilter, TableSource
 from penstock.plan.errors import TopologyError
+from penstock.plan.expressions import heads
 from penstock.plan.nodes import Node, Sink, Source
 from penstock.plan.plan import Plan
 
@@ -177,4 +178,6 @@ def rewrite(plan: Plan, optimisations: Iterable[str] = ()) -> Plan:
         if name not in OPTIMISATIONS:
             raise TopologyError(f"there is no optimisation {name!r}; known: {', '.join(OPTIMISATIONS)}")
         plan = OPTIMISATIONS[name](plan)
-    return plan.validate()
+    plan.validate()
+    heads(plan)  # refuses expressions that no host can compute
+    return plan

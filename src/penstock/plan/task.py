@@ -191,6 +191,36 @@ class Task:
         inlet.process(Record(key, value, timestamp, headers))
         self.punctuators.run("stream_time", state.stream_time)
 
+    def extracts_times(self, topic: str) -> bool:
+        """Whether records of a topic count with another time than their own."""
+        return not (self._inlets.get(topic) or self._inlet(topic)).own_time
+
+    def times(self, records: Sequence[RawRecord]) -> list[int]:
+        """The times by which records are merged with those of other partitions: what the extractor will say
+        of each when those before it have been taken. Records of a partition stand together and in order.
+        """
+        found: list[int] = []
+        place, newest = ("", -1), UNKNOWN_TIME
+        for raw in records:
+            if raw[:2] != place:
+                place = raw[:2]
+                newest = self._partition_times.get(place, UNKNOWN_TIME)
+            found.append(self._time(raw, newest))
+            newest = max(newest, found[-1])
+        return found
+
+    def _time(self, raw: RawRecord, partition_time: int) -> int:
+        inlet = self._inlets.get(raw.topic) or self._inlet(raw.topic)
+        if inlet.own_time:
+            return raw.timestamp
+        try:
+            key = from_bytes(inlet.source.key_serde, raw.topic, raw.key)
+            value = from_bytes(inlet.source.value_serde, raw.topic, raw.value)
+        except SerdeError:  # a poison pill, which `process` will meet
+            return raw.timestamp
+        incoming = Incoming(*raw[:4], key, value, raw.headers, self.state.now_ms)
+        return inlet.source.extractor(incoming, partition_time)
+
     def _inlet(self, topic: str) -> _Inlet:
         node, source = self.source_of(topic)
         inlet = _Inlet(source, self._processes[node.name], isinstance(source.extractor, OWN_TIME))
@@ -221,7 +251,7 @@ class Task:
         """Process a batch and give what it produced. Without `emit_every_update` each row changes once at
         most.
         """
-        for raw in merged(records):
+        for raw in merged(records, self.times):
             self.process(raw)
         self.flush()
         return self.take_outputs()

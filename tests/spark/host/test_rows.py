@@ -32,6 +32,9 @@ def test_the_order_is_that_of_heads_however_the_rows_were_shuffled(
     random.shuffle(shuffled)
     table = table_of(shuffled)
     assert table["offset"].take(pa.array(rows.merge_order(table))).to_pylist() == expected
+    negated = [record._replace(timestamp=-record.timestamp) for record in shuffled]
+    order = rows.merge_order(table_of(negated), lambda found: (-rows.milliseconds(found)).tolist())
+    assert table["offset"].take(pa.array(order)).to_pylist() == expected
 
 
 def test_records_come_out_as_they_went_in() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, Protocol
 
 import pyarrow as pa
@@ -16,8 +16,10 @@ from pyspark.sql import functions as f
 from penstock.spark.checkpoints import Checkpoint
 from penstock.spark.clusters import cluster_for
 from penstock.spark.host.commits import Commits
+from penstock.spark.host.expressions import Computed
 from penstock.spark.host.program import CLIENT_ID, Order, Program
 from penstock.spark.host.rows import NEXT, RECORD, SCHEMA
+from penstock.spark.host.stages import Stage
 from penstock.spark.host.ticking import without_tick
 from penstock.spark.host.work import Work, shipped, work
 from penstock.spark.options import WriteOptions
@@ -68,9 +70,11 @@ class Batches:
         checkpoint: Checkpoint,
         positions: Mapping[TopicPartition, int],
         sink: Sink,
+        computed: Sequence[Computed] = (),
     ) -> None:
         self._program, self._commits, self._checkpoint, self._sink = program, commits, checkpoint, sink
         self._positions = dict(positions)
+        self._computed = computed
         self._shipped: Broadcast[bytes] | None = None
 
     def run(self, rows: DataFrame, batch_id: int) -> None:
@@ -118,6 +122,7 @@ class Batches:
         state."""
         frame = rows.select(*RECORD)
         for number, stage in enumerate(self._program.stages):
+            frame = self._with_expressions(frame, stage, ends)
             if number or stage.keeps_state:
                 if not number:
                     frame = frame.withColumn(NEXT, self._first_shards(ends))
@@ -128,6 +133,15 @@ class Batches:
                 return frame.mapInArrow(_both(task, pack), PARCELS)
             frame = frame.mapInArrow(task, SCHEMA)
         return frame.select(*WRITTEN)
+
+    def _with_expressions(self, frame: DataFrame, stage: Stage, ends: Iterable[TopicPartition]) -> DataFrame:
+        """What the JVM computes before the tasks of a stage."""
+        topics = {*self._program.internal, *(place.topic for place in ends)}
+        here = {name for run in stage.runs for name in run.sources}
+        for head in self._computed:
+            if head.head.node.name in here:
+                frame = head.on(frame, sorted(filter(self._program.reads(head.head.node.name), topics)))
+        return frame
 
     def _work(self, stage: int, order: Order) -> Work:
         assert self._shipped is not None

@@ -22,7 +22,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
 from penstock.kernels.processor import PunctuationType, UserProcessor
-from penstock.plan.errors import TopologyError
+from penstock.plan.expressions import without
 from penstock.plan.plan import Plan
 from penstock.spark.checkpoints import Checkpoint
 from penstock.spark.clusters import cluster_for
@@ -30,6 +30,7 @@ from penstock.spark.datasource import PenstockDataSource
 from penstock.spark.host import internal_topics
 from penstock.spark.host.batches import Batches
 from penstock.spark.host.commits import Commits
+from penstock.spark.host.expressions import Computed, compiled
 from penstock.spark.host.program import CLIENT_ID, Order, Program
 from penstock.spark.host.settings import HostSettings
 from penstock.spark.host.sinks import PlainSink, TransactionalSink
@@ -71,6 +72,7 @@ class Host:
         self._closing = threading.Event()
         self._stopping = threading.Event()
         self._batch = threading.Lock()  # held while a batch runs
+        self._computed: tuple[Computed, ...] = ()
 
     @property
     def state(self) -> str:
@@ -81,6 +83,7 @@ class Host:
         spark.dataSource.register(TickingDataSource)
         directory = InstanceDirectory(self.settings.state_dir / self.application_id)
         try:
+            self._computed = compiled(spark, self.plan)
             self.program = self._prepared(directory.path)
         except BaseException:
             directory.close()
@@ -173,21 +176,16 @@ class Host:
 
     def _prepared(self, place: Path) -> Program:
         """Everything that can be wrong with plan and topics is told before anything runs."""
-        for node, expression in self.plan.column_expressions:
-            raise TopologyError(
-                f"{node.name} computes {expression.sql!r}: column expressions are not compiled yet, write a "
-                "Python function",
-                node.origin,
-            )
         cluster = cluster_for(self.servers, CLIENT_ID)
         topics = internal_topics.source_topics(self.plan, cluster)
         tables = internal_topics.source_topics(self.plan, cluster, of_global_tables=True)
-        cut = stages(self.plan, topics)
+        plan = without(self.plan, {one.head.node.name: one.rest for one in self._computed})
+        cut = stages(plan, topics)
         wanted = internal_topics.internal_topics(self.plan, self.application_id, topics, cut)
         internal_topics.create(self.servers, cluster, wanted, self.settings.replication_factor)
         return Program(
             run_id=uuid.uuid4().hex,
-            plan=self.plan,
+            plan=plan,
             application_id=self.application_id,
             servers=self.servers,
             state=place / "state",
@@ -198,6 +196,7 @@ class Host:
             ),
             emit_every_update=self.settings.emit_every_update,
             on_bad_record=self.settings.on_bad_record,
+            computed=tuple(one.head.source for one in self._computed),
         )
 
     def _started(self, spark: SparkSession, trigger: Mapping[str, Any] | None, place: Path) -> StreamingQuery:
@@ -216,7 +215,9 @@ class Host:
         )
         checkpoint = self._fresh_checkpoint(place)
 
-        batches = Batches(self.program, self.commits, Checkpoint(spark, str(checkpoint)), begin, sink)
+        batches = Batches(
+            self.program, self.commits, Checkpoint(spark, str(checkpoint)), begin, sink, self._computed
+        )
 
         def on_batch(rows: DataFrame, batch_id: int) -> None:
             with self._batch:

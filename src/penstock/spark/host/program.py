@@ -5,13 +5,14 @@ Made by the driver when the application starts (`Program`), and for each batch (
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Final
 
 from penstock.plan.groups import part, subtopologies
+from penstock.plan.nodes import Source
 from penstock.plan.plan import Plan
 from penstock.plan.raw_records import OnBadRecord
 from penstock.spark.host.stages import Run, Stage
@@ -36,6 +37,8 @@ class Program:
     """All partitions of the topics of global tables."""
     emit_every_update: bool
     on_bad_record: OnBadRecord
+    computed: tuple[Source, ...] = ()
+    """Sources behind which Spark computes expressions, as the topology has them (`expressions.py`)."""
 
     @cached_property
     def runs(self) -> tuple[Run, ...]:
@@ -72,6 +75,11 @@ class Program:
             return self.internal[topic]
         sources = self.plan.sources_by_name
         return next((r for r in self.runs if any(sources[name].reads(topic) for name in r.sources)), None)
+
+    def reads(self, source: str) -> Callable[[str], bool]:
+        """Whether a source reads a topic, which is named as in the cluster."""
+        names = {self.plan.topic_name(topic, self.application_id): topic for topic in self._topics_of(source)}
+        return lambda topic: self.plan.sources_by_name[source].reads(names.get(topic, topic))
 
     def _topics_of(self, source: str) -> tuple[str, ...]:
         return self.plan.sources_by_name[source].topics

@@ -7,7 +7,7 @@ keep.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -23,6 +23,10 @@ from penstock.wire.pack import partitions_of_keys
 
 FINAL: Final = -1
 """Instead of a run: the row is for the sink."""
+UNREADABLE: Final = -2
+"""The JVM was to compute the row and could not read it (`expressions.py`)."""
+UNDECIDED: Final = -3
+"""Not said: the topic says which run takes the row."""
 RUN, SHARD, SOURCE, NEXT = "run", "shard", "source", "next"
 RECORD: Final = ("key", "value", "topic", "partition", "offset", "timestamp", "headers")
 
@@ -103,19 +107,20 @@ def partitions_by_key(
     return np.frombuffer(partitions_of_keys(column, len(keys), partitions, without_key), dtype=np.int32)
 
 
-def merge_order(table: pa.Table) -> Longs:
+def merge_order(table: pa.Table, times_of: Callable[[pa.Table], Sequence[int]] | None = None) -> Longs:
     """The row numbers in the order in which Kafka Streams takes the records: offsets within a queue (a
     topic's partition, or what one task sent to it), across queues the smallest timestamp at the head first.
 
     A head waits until nothing older is at another's, so all that comes out after it up to a later time counts
     with the latest time before it: sorting by each queue's running maximum gives the same order.
+    `times_of` gives the times of records where they are not their own.
     """
     queue = _queues(table)
     offsets = table["offset"].to_numpy()
     order = np.lexsort((offsets, queue))
     if not len(order) or queue[order[0]] == queue[order[-1]]:
         return order
-    times = milliseconds(table)[order]
+    times = milliseconds(table)[order] if times_of is None else np.array(times_of(table.take(order)))
     edges = np.flatnonzero(np.diff(queue[order])) + 1
     running = np.concatenate([np.maximum.accumulate(part) for part in np.split(times, edges)])
     return order[np.argsort(running, kind="stable")]

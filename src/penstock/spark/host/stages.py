@@ -79,7 +79,7 @@ def stages(plan: Plan, topics: Mapping[str, int]) -> tuple[Stage, ...]:
                 _shards(group, counts),
                 sum(other.shards for other in runs),
                 tuple(sources),
-                _keeps_state(group),
+                keeps_state(group),
             )
             runs.append(run)
             number += 1
@@ -98,7 +98,7 @@ def _reads(node: Node, topic: str) -> bool:
     return isinstance(node.operation, Source) and node.operation.reads(topic)
 
 
-def _keeps_state(group: Subtopology) -> bool:
+def keeps_state(group: Subtopology) -> bool:
     """A processor may schedule punctuators, which are state too."""
     return any(node.stores or isinstance(node.operation, UserProcessor) for node in group.nodes)
 

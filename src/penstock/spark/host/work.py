@@ -6,18 +6,21 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from itertools import chain
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 from pyspark import Broadcast, TaskContext, cloudpickle
 
+from penstock.kernels.serdes import SerdeError, from_bytes
 from penstock.plan.raw_records import Produced, RawRecord
 from penstock.plan.task import Snapshot, Task
 from penstock.spark.host import rows, task_cache
 from penstock.spark.host.program import Order, Program
 from penstock.spark.host.restoring import marks_of, marks_topic
-from penstock.spark.host.rows import FINAL, RUN, SHARD, SOURCE, Made
+from penstock.spark.host.rows import FINAL, RUN, SHARD, SOURCE, UNREADABLE, Made
 from penstock.spark.host.stages import Run, Stage
 from penstock.spark.host.state_files import StateFiles
 from penstock.spark.host.task_cache import Loaded
@@ -68,6 +71,8 @@ class _Shard:
         tasks: dict[int, Task] = {}
         for batch in batches:
             table = rows.with_columns(pa.Table.from_batches([batch]), source=0)
+            table, given = self._after_jvm(table)
+            yield from given
             for run, part in self._by_run(table):
                 if run is None or run not in self._stage.runs:
                     yield from self._passed_on(part)
@@ -83,7 +88,8 @@ class _Shard:
 
     def stateful(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         run, shard = self._stage.run_of(self._partition)
-        table = self._gathered(batches)
+        table, given = self._after_jvm(self._gathered(batches))
+        yield from given
         mine = None
         for found, part in self._by_run(table):
             if found == run:
@@ -92,7 +98,7 @@ class _Shard:
                 yield from self._passed_on(part.take(rows.source_order(part)))
         if not run.keeps_state:
             task = task_cache.new_task(self._program, self._order, run.group, shard)
-            yield from self._sent(task.step(_merged(mine)))
+            yield from self._sent(task.step(_merged(task, mine)))
             task.close()
             return
         loaded = task_cache.take(self._program, self._order, run, shard)
@@ -139,6 +145,32 @@ class _Shard:
             return rows.empty()
         table = pa.Table.from_batches(found)
         return table if self._number else rows.with_columns(table, source=0)
+
+    def _after_jvm(self, table: pa.Table) -> tuple[pa.Table, Iterator[pa.RecordBatch]]:
+        """Behind expressions: the rows that are left for tasks, and what became of those that are not."""
+        if RUN not in table.column_names or not self._program.computed:
+            return table, iter(())
+        numbers = table[RUN].to_numpy()
+        unreadable = table.filter(pa.array(numbers == UNREADABLE))
+        letters = self._sent(list(self._letters(unreadable)))
+        if self._number:
+            return table.filter(pa.array(numbers != UNREADABLE)), letters
+        final = table.filter(pa.array(numbers == FINAL))
+        final = rows.with_columns(final, source=self._source, shard=0)
+        undecided = table.filter(pa.array(numbers < UNREADABLE)).drop_columns([RUN])
+        return undecided, chain(letters, self._passed_on(final))
+
+    def _letters(self, unreadable: pa.Table) -> Iterator[Produced]:
+        """What becomes of rows that the JVM could not read: what becomes of every poison pill."""
+        for raw in _records(unreadable, rows.source_order(unreadable)):
+            source = next(source for source in self._program.computed if source.reads(raw.topic))
+            try:
+                from_bytes(source.key_serde, raw.topic, raw.key)
+                from_bytes(source.value_serde, raw.topic, raw.value)
+            except SerdeError as error:
+                letter = self._program.on_bad_record(raw, error)
+                if letter is not None:
+                    yield letter
 
     def _by_run(self, table: pa.Table) -> Iterator[tuple[Run | None, pa.Table]]:
         """The rows by who takes them; rows of the first stage come from topics and say nothing of runs
@@ -207,15 +239,22 @@ class _Shard:
 
 def _step(task: Task, mine: pa.Table | None, now_ms: int) -> list[Produced]:
     task.state.now_ms = now_ms
-    for record in _merged(mine):
+    for record in _merged(task, mine):
         task.process(record)
     task.advance_wall_clock(now_ms)
     task.flush()
     return task.take_outputs()
 
 
-def _merged(table: pa.Table | None) -> Iterable[RawRecord]:
-    return () if table is None else _records(table, rows.merge_order(table))
+def _merged(task: Task, table: pa.Table | None) -> Iterable[RawRecord]:
+    if table is None:
+        return ()
+    extracted = any(task.extracts_times(topic) for topic in table["topic"].unique().to_pylist())
+    return _records(table, rows.merge_order(table, partial(_times, task) if extracted else None))
+
+
+def _times(task: Task, table: pa.Table) -> list[int]:
+    return task.times(list(map(RawRecord._make, rows.records(table))))
 
 
 def _records(table: pa.Table, order: Any) -> Iterable[RawRecord]:
