@@ -80,3 +80,17 @@ def test_they_are_taken_by_the_time_that_the_extractor_gives() -> None:
         for offset, value in enumerate(known)
     ]
     assert [record.timestamp for record in task.step(given)] == [3, 5, 1, 6, 9]
+
+
+def test_serdes_of_a_store_are_told_the_topic_of_its_changelog() -> None:
+    told = set()
+
+    class Telling(StringSerde):
+        def serialize(self, topic: str, value: str) -> bytes:
+            told.add(topic)
+            return super().serialize(topic, value)
+
+    builder = StreamsBuilder(key_serde=StringSerde(), value_serde=Telling())
+    builder.stream("a").group_by_key().reduce(lambda one, other: other, materialized="last")
+    Task(builder.build().plan, application_id="app").step([RawRecord("a", 0, 0, 0, b"k", b"v")])
+    assert told == {"app-last-changelog"}

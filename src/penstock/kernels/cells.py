@@ -25,10 +25,12 @@ OnPut = Callable[[str, bytes, bytes | None, int], None]
 class Cells:
     """A map from bytes to bytes that can be scanned in the order of its keys and tells what changed in it."""
 
-    __slots__ = ("_cells", "_dirty", "_keys", "_on_put", "get", "name")
+    __slots__ = ("_cells", "_dirty", "_keys", "_on_put", "get", "name", "topic")
 
-    def __init__(self, name: str, on_put: OnPut | None = None) -> None:
+    def __init__(self, name: str, on_put: OnPut | None = None, topic: str | None = None) -> None:
         self.name = name
+        self.topic = topic or name
+        """Its changelog: what serdes are told, as in Kafka."""
         self._cells: dict[bytes, Cell] = {}
         self.get: Callable[[bytes], Cell | None] = self._cells.get  # the dictionary stays the same one
         self._keys: SortedKeys | None = (

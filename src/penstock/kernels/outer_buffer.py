@@ -34,7 +34,7 @@ class OuterBuffer:
         right_serde: Serde[Any],
         marks: dict[str, int],
     ) -> None:
-        self.name = cells.name
+        self.name, self.topic = cells.name, cells.topic
         self.cells = cells
         self.marks = marks  # "stream_time" and "min_time" of the join, which both its sides move
         self._key, self._sides = key_serde, (right_serde, left_serde)
@@ -42,7 +42,7 @@ class OuterBuffer:
     def add(self, key: Any, timestamp: int, is_left: bool, value: Any) -> None:
         raw = self._raw(key, timestamp, is_left)
         there = self.cells.get(raw)
-        added = join_parts(to_bytes(self._sides[is_left], self.name, value))
+        added = join_parts(to_bytes(self._sides[is_left], self.topic, value))
         self.cells.put(raw, added if there is None else there.value + added, timestamp)
 
     def remove(self, key: Any, timestamp: int, is_left: bool) -> None:
@@ -57,11 +57,11 @@ class OuterBuffer:
         for raw, cell in self.cells.scan():
             timestamp, is_left = _PREFIX.unpack_from(raw)
             serde = self._sides[is_left]
-            values = [from_bytes(serde, self.name, part) for part in split_parts(cell.value)]
-            key = from_bytes(self._key, self.name, raw[_PREFIX.size :])
+            values = [from_bytes(serde, self.topic, part) for part in split_parts(cell.value)]
+            key = from_bytes(self._key, self.topic, raw[_PREFIX.size :])
             yield Unmatched(key, timestamp, bool(is_left), values, raw)
 
     def _raw(self, key: Any, timestamp: int, is_left: bool) -> bytes:
-        raw = to_bytes(self._key, self.name, key)
+        raw = to_bytes(self._key, self.topic, key)
         assert raw is not None, f"{self.name} takes no null keys"
         return _PREFIX.pack(timestamp, is_left) + raw

@@ -27,7 +27,7 @@ class SessionStore:
         *,
         retention_ms: int,
     ) -> None:
-        self.name = cells.name
+        self.name, self.topic = cells.name, cells.topic
         self.cells = cells
         self._key, self._value, self._task = key_serde, value_serde, task
         self._expiry = Expiry(cells, retention_ms, marks)
@@ -37,13 +37,13 @@ class SessionStore:
         self._expiry.index((raw, _SUFFIX.unpack(raw[-16:])[0]) for raw, _ in self.cells.snapshot())
 
     def raw_key(self, session: Windowed) -> bytes:
-        raw = to_bytes(self._key, self.name, session.key)
+        raw = to_bytes(self._key, self.topic, session.key)
         assert raw is not None, f"{self.name} takes no null keys"
         return raw + _SUFFIX.pack(session.end, session.start)
 
     def put(self, session: Windowed, value: Any) -> None:
         if self._expiry.admits(session.end):
-            raw = to_bytes(self._value, self.name, value)
+            raw = to_bytes(self._value, self.topic, value)
             self._expiry.put(self.raw_key(session), session.end, raw, self._task.record_time)
 
     def restore(self, raw: bytes, value: bytes | None, timestamp: int) -> None:
@@ -59,7 +59,7 @@ class SessionStore:
         if end < self._expiry.oldest_readable:
             return None
         cell = self.cells.get(self.raw_key(Windowed(key, start, end)))
-        return None if cell is None else from_bytes(self._value, self.name, cell.value)
+        return None if cell is None else from_bytes(self._value, self.topic, cell.value)
 
     def fetch(self, key: Any) -> Iterator[tuple[Windowed, Any]]:
         """All sessions of a key."""
@@ -73,19 +73,19 @@ class SessionStore:
         for raw, cell in self.cells.scan(low, high):
             session = self._session(raw) if len(raw) == len(low) and raw[:-16] == low[:-16] else None
             if session is not None and session.start <= latest_start:
-                yield session, from_bytes(self._value, self.name, cell.value)
+                yield session, from_bytes(self._value, self.topic, cell.value)
 
     def find_ended(self, first: int, last: int) -> Iterator[tuple[Windowed, Any]]:
         """Sessions of all keys that ended from `first` to `last`, by end, start and key."""
         found = list(self._expiry.between(first, last, oldest=0))
         found.sort(key=lambda pair: (pair[0][-16:], pair[0]))
         for raw, cell in found:
-            yield self._session(raw), from_bytes(self._value, self.name, cell.value)
+            yield self._session(raw), from_bytes(self._value, self.topic, cell.value)
 
     def all(self) -> Iterator[tuple[Windowed, Any]]:
         for raw, cell in self._expiry.between(0, _FOREVER):
-            yield self._session(raw), from_bytes(self._value, self.name, cell.value)
+            yield self._session(raw), from_bytes(self._value, self.topic, cell.value)
 
     def _session(self, raw: bytes) -> Windowed:
         end, start = _SUFFIX.unpack(raw[-16:])
-        return Windowed(from_bytes(self._key, self.name, raw[:-16]), start, end)
+        return Windowed(from_bytes(self._key, self.topic, raw[:-16]), start, end)

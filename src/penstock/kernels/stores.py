@@ -24,12 +24,12 @@ class KeyValueStore:
     """One value a key, with the time of the record that made it."""
 
     def __init__(self, cells: Cells, key_serde: Serde[Any], value_serde: Serde[Any], task: TaskState) -> None:
-        self.name = cells.name
+        self.name, self.topic = cells.name, cells.topic
         self.cells = cells
         self._key, self._value, self._task = key_serde, value_serde, task
 
     def raw_key(self, key: Any) -> bytes:
-        raw = to_bytes(self._key, self.name, key)
+        raw = to_bytes(self._key, self.topic, key)
         assert raw is not None, f"{self.name} takes no null keys"
         return raw
 
@@ -46,7 +46,7 @@ class KeyValueStore:
         if cell is None:
             return None
         value, timestamp = cell
-        return Stamped(from_bytes(self._value, self.name, value), timestamp)
+        return Stamped(from_bytes(self._value, self.topic, value), timestamp)
 
     def put(self, key: Any, value: Any, timestamp: int | None = None) -> bool | None:
         """Set or, with `None`, delete. True: it is the newest version now, as it always is but in a
@@ -57,7 +57,7 @@ class KeyValueStore:
     def write(self, raw: bytes, value: Any, timestamp: int | None = None) -> bool | None:
         """`put` for a key that is bytes already."""
         when = self._task.record_time if timestamp is None else timestamp
-        self.cells.put(raw, to_bytes(self._value, self.name, value), when)
+        self.cells.put(raw, to_bytes(self._value, self.topic, value), when)
         return True
 
     def restore(self, raw: bytes, value: bytes | None, timestamp: int) -> None:
@@ -83,25 +83,25 @@ class KeyValueStore:
         first = None if low is None else self.raw_key(low)
         last = None if high is None else self.raw_key(high)
         for raw, cell in self.cells.scan(first, last, reverse=reverse):
-            yield from_bytes(self._key, self.name, raw), self._stamped(cell).value
+            yield from_bytes(self._key, self.topic, raw), self._stamped(cell).value
 
     def prefix_scan(self, prefix: bytes) -> Iterator[tuple[Any, Any]]:
         """Pairs whose keys' bytes begin with `prefix`."""
         for raw, cell in self.cells.scan(prefix, None):
             if not raw.startswith(prefix):
                 return
-            yield from_bytes(self._key, self.name, raw), self._stamped(cell).value
+            yield from_bytes(self._key, self.topic, raw), self._stamped(cell).value
 
     def combined_prefix(self, foreign_key: Any) -> bytes:
         """Where the subscriptions of a foreign key begin; the key's serde must be made for it."""
-        prefix: bytes = self._key.prefix(self.name, foreign_key)  # type: ignore[attr-defined]
+        prefix: bytes = self._key.prefix(self.topic, foreign_key)  # type: ignore[attr-defined]
         return prefix
 
     def approximate_num_entries(self) -> int:
         return len(self.cells)
 
     def _stamped(self, cell: Cell) -> Stamped:
-        return Stamped(from_bytes(self._value, self.name, cell.value), cell.timestamp)
+        return Stamped(from_bytes(self._value, self.topic, cell.value), cell.timestamp)
 
 
 class VersionedStore(KeyValueStore):
@@ -133,7 +133,7 @@ class VersionedStore(KeyValueStore):
         if when < observed - self.history_ms:
             return None
         newer = next(self._versions(raw, when + 1, None), None)
-        data = to_bytes(self._value, self.name, value)
+        data = to_bytes(self._value, self.topic, value)
         self.cells.put(self._version_key(raw, when), _NOTHING if data is None else b"\x01" + data, when)
         self._expire(raw, observed - self.history_ms)
         return newer is None
@@ -160,7 +160,7 @@ class VersionedStore(KeyValueStore):
         for _, cell in self._versions(raw, None, timestamp, reverse=True):
             if cell.value == _NOTHING:
                 return None
-            return Stamped(from_bytes(self._value, self.name, cell.value[1:]), cell.timestamp)
+            return Stamped(from_bytes(self._value, self.topic, cell.value[1:]), cell.timestamp)
         return None
 
     def range(self, low: Any = None, high: Any = None, *, reverse: bool = False) -> Iterator[tuple[Any, Any]]:

@@ -29,7 +29,7 @@ class SuppressBuffer:
     """At most one change a key; later ones replace it in place, keeping its turn."""
 
     def __init__(self, cells: Cells, key_serde: Serde[Any], value_serde: Serde[Any], task: TaskState) -> None:
-        self.name = cells.name
+        self.name, self.topic = cells.name, cells.topic
         self.cells = cells
         self._key, self._value, self._task = key_serde, value_serde, task
         self._due = SortedKeys()  # the time's eight bytes, then the key
@@ -55,7 +55,7 @@ class SuppressBuffer:
         return self._bytes
 
     def put(self, due: int, record: Record) -> None:
-        raw = to_bytes(self._key, self.name, record.key) or b""
+        raw = to_bytes(self._key, self.topic, record.key) or b""
         change: Change = record.value
         new, old = self._raw(change.new), self._raw(change.old)
         there = self.cells.get(raw)
@@ -85,7 +85,7 @@ class SuppressBuffer:
 
     def prior_of(self, key: Any) -> tuple[bool, Any]:
         """Whether the key is held back, and the row as those downstream still know it."""
-        raw = to_bytes(self._key, self.name, key) or b""
+        raw = to_bytes(self._key, self.topic, key) or b""
         return (False, None) if self.cells.get(raw) is None else (True, self._held(raw).prior)
 
     def _held(self, raw: bytes) -> Held:
@@ -95,14 +95,14 @@ class SuppressBuffer:
         assert times is not None
         due, timestamp = _TWO_LONGS.unpack(times)
         change = Change(self._read(new), self._read(old))
-        record = Record(from_bytes(self._key, self.name, raw), change, timestamp, _pairs(headers))
+        record = Record(from_bytes(self._key, self.topic, raw), change, timestamp, _pairs(headers))
         return Held(due, record, self._read(prior), raw)
 
     def _raw(self, value: Any) -> bytes | None:
-        return to_bytes(self._value, self.name, value)
+        return to_bytes(self._value, self.topic, value)
 
     def _read(self, data: bytes | None) -> Any:
-        return from_bytes(self._value, self.name, data)
+        return from_bytes(self._value, self.topic, data)
 
     def _resize(self, raw: bytes, value: bytes) -> None:
         _, prior, old, new, *headers = split_parts(value)

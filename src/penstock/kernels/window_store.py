@@ -97,7 +97,7 @@ class WindowStore:
         retention_ms: int,
         retain_duplicates: bool = False,
     ) -> None:
-        self.name = cells.name
+        self.name, self.topic = cells.name, cells.topic
         self.cells = cells
         self._key, self._value, self._task, self._marks = key_serde, value_serde, task, marks
         self._size_ms, self._duplicates = size_ms, retain_duplicates
@@ -109,7 +109,7 @@ class WindowStore:
 
     def prefix(self, key: Any) -> bytes:
         """What the cells of a key begin with."""
-        raw = to_bytes(self._key, self.name, key)
+        raw = to_bytes(self._key, self.topic, key)
         assert raw is not None, f"{self.name} takes no null keys"
         return raw
 
@@ -124,12 +124,12 @@ class WindowStore:
             sequence = self._marks["sequence"] = self._marks.get("sequence", 0) % _LAST_SEQUENCE + 1
         when = self._task.record_time if timestamp is None else timestamp
         raw = self.raw_key(key, start, sequence)
-        self._expiry.put(raw, start, to_bytes(self._value, self.name, value), when)
+        self._expiry.put(raw, start, to_bytes(self._value, self.topic, value), when)
 
     def write(self, raw: bytes, value: Any, start: int, timestamp: int) -> None:
         """`put` for a cell's key, in a store without duplicates."""
         if self._expiry.admits(start):
-            self._expiry.put(raw, start, to_bytes(self._value, self.name, value), timestamp)
+            self._expiry.put(raw, start, to_bytes(self._value, self.topic, value), timestamp)
 
     def restore(self, raw: bytes, value: bytes | None, timestamp: int) -> None:
         """Take a record of the changelog."""
@@ -150,7 +150,7 @@ class WindowStore:
         if cell is None or start < self._expiry.oldest_readable:
             return None
         value, timestamp = cell
-        return Stamped(from_bytes(self._value, self.name, value), timestamp)
+        return Stamped(from_bytes(self._value, self.topic, value), timestamp)
 
     def fetch_range(
         self, key: Any, first: int, last: int, *, reverse: bool = False
@@ -185,7 +185,7 @@ class WindowStore:
 
     def _windowed(self, raw: bytes) -> Windowed:
         start = _SUFFIX.unpack(raw[-12:])[0]
-        return Windowed(from_bytes(self._key, self.name, raw[:-12]), start, start + self._size_ms)
+        return Windowed(from_bytes(self._key, self.topic, raw[:-12]), start, start + self._size_ms)
 
     def _stamped(self, cell: Cell) -> Stamped:
-        return Stamped(from_bytes(self._value, self.name, cell.value), cell.timestamp)
+        return Stamped(from_bytes(self._value, self.topic, cell.value), cell.timestamp)

@@ -86,7 +86,11 @@ class Task:
         self._marks: dict[str, dict[str, int]] = {}
         shared = shared or {}
         self.cells = {
-            spec.name: Cells(spec.name, on_put if spec.logging else None)
+            spec.name: Cells(
+                spec.name,
+                on_put if spec.logging else None,
+                plan.changelog_name(spec.name, application_id),
+            )
             for spec in plan.used_stores
             if spec.name not in shared
         }

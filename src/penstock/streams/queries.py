@@ -36,7 +36,7 @@ class StoreView:
         self._cells: list[Cells] = []
         self._parts: list[Any] = []
         for _ in range(self._follower.partitions):
-            cells = Cells(spec.name)
+            cells = Cells(spec.name, topic=changelog)
             self._cells.append(cells)
             self._parts.append(spec.make(cells, TaskState(), {}))
         self._follower.start()
