@@ -112,12 +112,13 @@ class Computed:
         undecided = f.col(RUN) if RUN in frame.columns else f.lit(UNDECIDED)
         source = self.head.source
         read = _readable("key", source.key_serde) & _readable("value", source.value_serde)
+        mine = _fixed(f.col("topic").isin(*topics))
         frame = frame.withColumns(
-            {_KEY: f.col("key"), _VALUE: f.col("value"), RUN: undecided, _MINE: f.col("topic").isin(*topics)}
+            {_KEY: f.col("key"), _VALUE: f.col("value"), RUN: undecided, _MINE: mine}
         ).withColumn(_READ, f.col(_MINE) & read)
         frame = frame.withColumns(
             {
-                _KEPT: f.col(_READ),
+                _KEPT: _fixed(f.col(_READ)),
                 "key": f.when(f.col(_READ), _decoded("key", source.key_serde)),
                 "value": f.when(f.col(_READ), _decoded("value", source.value_serde)),
             }
@@ -197,7 +198,7 @@ def _stepped(frame: DataFrame, step: Node) -> DataFrame:
         if not isinstance(frame.select(made).schema[0].dataType, t.BooleanType):
             raise _refused(step, "a filter needs an expression that is true or false")
         holds = f.coalesce(made, f.lit(False))
-        return frame.withColumn(_KEPT, kept & (~holds if operation.negate else holds))
+        return frame.withColumn(_KEPT, _fixed(kept & (~holds if operation.negate else holds)))
     if isinstance(operation, Map):
         kind = frame.select(made).schema[0].dataType
         if not isinstance(kind, t.StructType) or len(kind) != 2:
@@ -211,6 +212,15 @@ def _refused(step: Node, reason: str) -> TopologyError:
     expression = expression_of(step)
     assert expression is not None
     return TopologyError(f"{step.name} computes {expression.sql!r}: {reason}", step.origin)
+
+
+def _fixed(condition: Column) -> Column:
+    """Not to be moved. Spark writes what one step computes into each place of the next that mentions it, and
+    moves filters before both; with a few steps and sources such a plan is too large to be made. What is not
+    deterministic stays where it is, so each condition gets a part that is always true, which Spark cannot
+    know.
+    """
+    return condition & (f.monotonically_increasing_id() >= 0)
 
 
 def _readable(column: str, serde: Serde[Any]) -> Column:
