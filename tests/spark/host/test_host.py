@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka.admin import AdminClient
 
+from penstock.client.targets import Target
 from penstock.streams import (
     KeyValueSpec,
     LongSerde,
@@ -20,6 +21,7 @@ from penstock.streams import (
     Topology,
     TopologyError,
 )
+from penstock.streams.resetting import Applications, StillRunning
 from tests.spark.host.conftest import Run, Topics
 
 pytestmark = pytest.mark.timeout(300)
@@ -107,6 +109,8 @@ def test_another_instance_stands_by_and_takes_over_with_the_state(
     )
     assert not second.wait(3)
     assert (first.state, second.state) == ("running", "standing by")
+    with pytest.raises(StillRunning, match="its group has 2 members"):
+        Applications(topics.servers).reset("twice", Target())
     first.close()
     topics.write("more-lines", [(None, "or not to be")] * 4)
     topics.wait("more-words", 6)
