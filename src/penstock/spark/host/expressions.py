@@ -179,7 +179,7 @@ def _compiled(spark: SparkSession, head: Head, stateful: bool, internal: Collect
         try:
             frame = _stepped(frame, step)
         except AnalysisException as error:
-            raise _refused(step, str(error).splitlines()[0]) from None
+            raise _refused(step, str(error).strip().splitlines()[0]) from None
     mapped = any(isinstance(step.operation, Map) for step in head.steps)
     rekeyed = mapped or not all(isinstance(step.operation, Filter | MapValues) for step in head.steps)
     valued = mapped or any(isinstance(step.operation, MapValues) for step in head.steps)
