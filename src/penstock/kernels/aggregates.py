@@ -61,13 +61,15 @@ class StreamAggregate(_InStore):
     def bind(self, context: Context) -> Process:
         store, initializer, aggregator = context.stores[self.store], self.initializer, self.aggregator
         emitter = Emitter(context, store, send_old=self.send_old, cached=self.caching)
+        holding = emitter.cached and store.live is not None
+        read, write = (store.held, store.hold) if holding else (store.read, store.write)
 
         def process(record: Record) -> None:
             key, value, timestamp, headers = record
             if key is None or value is None:
                 return
             raw = store.raw_key(key)
-            row = store.read(raw)
+            row = read(raw)
             old = None
             if row is not None:
                 old, then = row
@@ -77,7 +79,7 @@ class StreamAggregate(_InStore):
             before = None
             if emitter.needs_old_of(raw):  # read again: the function may have changed the aggregate in place
                 before = value_of(store.read(raw)) if row is not None or emitter.cached else initializer()
-            newest = store.write(raw, new, timestamp)
+            newest = write(raw, new, timestamp)
             if newest is not None:
                 emitter.emit(raw, key, new, before, timestamp, headers, newest)
 
@@ -93,19 +95,22 @@ class StreamReduce(_InStore):
     def bind(self, context: Context) -> Process:
         store, reducer = context.stores[self.store], self.reducer
         emitter = Emitter(context, store, send_old=self.send_old, cached=self.caching)
+        holding = emitter.cached and store.live is not None
+        read, write = (store.held, store.hold) if holding else (store.read, store.write)
 
         def process(record: Record) -> None:
             key, value, timestamp, headers = record
             if key is None or value is None:
                 return
             raw = store.raw_key(key)
-            row = store.read(raw)
+            row = read(raw)
             if row is None:
                 new, old = value, None
             else:
-                new, old = reducer(row.value, value), row.value
-                timestamp = latest(timestamp, row.timestamp)
-            newest = store.write(raw, new, timestamp)
+                old, then = row
+                new = reducer(old, value)
+                timestamp = latest(timestamp, then)
+            newest = write(raw, new, timestamp)
             if newest is not None:
                 emitter.emit(raw, key, new, old, timestamp, headers, newest)
 

@@ -22,10 +22,14 @@ Entry = tuple[bytes, Cell | None]
 OnPut = Callable[[str, bytes, bytes | None, int], None]
 
 
+def _nothing() -> None:
+    """There is nothing to settle."""
+
+
 class Cells:
     """A map from bytes to bytes that can be scanned in the order of its keys and tells what changed in it."""
 
-    __slots__ = ("_cells", "_dirty", "_keys", "_on_put", "get", "name", "topic")
+    __slots__ = ("_cells", "_dirty", "_keys", "_on_put", "get", "name", "settle", "topic")
 
     def __init__(self, name: str, on_put: OnPut | None = None, topic: str | None = None) -> None:
         self.name = name
@@ -38,8 +42,15 @@ class Cells:
         )
         self._dirty: dict[bytes, bool] = {}  # what changed, and whether the changelog is to be told
         self._on_put = on_put
+        self.settle: Callable[[], None] = _nothing
+        """Called before the cells are looked at as a whole: a store may have rows that are no bytes yet."""
+
+    @property
+    def tells_puts(self) -> bool:
+        return self._on_put is not None
 
     def __len__(self) -> int:
+        self.settle()
         return len(self._cells)
 
     def put(self, key: bytes, value: bytes | None, timestamp: int) -> None:
@@ -67,6 +78,7 @@ class Cells:
         self, low: bytes | None = None, high: bytes | None = None, *, reverse: bool = False
     ) -> Iterator[tuple[bytes, Cell]]:
         """Cells with keys from `low` to `high`, both included; those removed meanwhile are left out."""
+        self.settle()
         if self._keys is None:
             self._keys = SortedKeys(self._cells)
         for key in self._keys.between(low, high, reverse=reverse):
@@ -76,10 +88,12 @@ class Cells:
 
     def told_changes(self) -> list[Entry]:
         """What a changelog is to be told of the changes that `take_changes` will give."""
+        self.settle()
         return [(key, self._cells.get(key)) for key, told in self._dirty.items() if told]
 
     def take_changes(self) -> list[Entry]:
         """What changed since this was last asked; `None` stands for a cell that is gone."""
+        self.settle()
         changes = [(key, self._cells.get(key)) for key in self._dirty]
         self._dirty.clear()
         return changes
@@ -89,6 +103,7 @@ class Cells:
         self._dirty.clear()
 
     def snapshot(self) -> list[Entry]:
+        self.settle()
         return list(self._cells.items())
 
     def load(self, entries: Iterable[Entry]) -> None:

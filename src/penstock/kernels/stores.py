@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from penstock.kernels.cells import Cell, Cells
 from penstock.kernels.context import TaskState
+from penstock.kernels.live_rows import LiveRows
 from penstock.kernels.record import UNKNOWN_TIME, Stamped
 from penstock.kernels.serdes import Serde, from_bytes, to_bytes
 
@@ -27,6 +28,7 @@ class KeyValueStore:
         self.name, self.topic = cells.name, cells.topic
         self.cells = cells
         self._key, self._value, self._task = key_serde, value_serde, task
+        self.live = None if cells.tells_puts else LiveRows(cells, self._write)
 
     def raw_key(self, key: Any) -> bytes:
         raw = to_bytes(self._key, self.topic, key)
@@ -42,6 +44,8 @@ class KeyValueStore:
 
     def read(self, raw: bytes) -> Stamped | None:
         """The row of a key that is bytes already. Each call makes the value anew."""
+        if self.live is not None:
+            self.live.settle_row(raw)
         cell = self.cells.get(raw)
         if cell is None:
             return None
@@ -56,8 +60,26 @@ class KeyValueStore:
 
     def write(self, raw: bytes, value: Any, timestamp: int | None = None) -> bool | None:
         """`put` for a key that is bytes already."""
-        when = self._task.record_time if timestamp is None else timestamp
-        self.cells.put(raw, to_bytes(self._value, self.topic, value), when)
+        if self.live is not None:
+            self.live.forget(raw)
+        self._write(raw, value, self._task.record_time if timestamp is None else timestamp)
+        return True
+
+    def _write(self, raw: bytes, value: Any, timestamp: int) -> None:
+        self.cells.put(raw, to_bytes(self._value, self.topic, value), timestamp)
+
+    def held(self, raw: bytes) -> tuple[Any, int] | None:
+        """`read` for who will `hold` what comes of the row."""
+        assert self.live is not None
+        row = self.live.get(raw)
+        if row is None:
+            return self.read(raw)
+        return None if row[0] is None else row
+
+    def hold(self, raw: bytes, value: Any, timestamp: int) -> bool | None:
+        """`write` that makes bytes later."""
+        assert self.live is not None
+        self.live.put(raw, value, timestamp)
         return True
 
     def restore(self, raw: bytes, value: bytes | None, timestamp: int) -> None:
@@ -121,6 +143,7 @@ class VersionedStore(KeyValueStore):
         marks: dict[str, int],
     ) -> None:
         super().__init__(cells, key_serde, value_serde, task)
+        self.live = None  # a row is many cells
         self.history_ms = history_ms
         self._marks = marks  # "observed": the newest time that was put
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from penstock.kernels.cells import Cell, Cells
 from penstock.kernels.context import TaskState
+from penstock.kernels.live_rows import LiveRows
 from penstock.kernels.record import UNKNOWN_TIME, Stamped, Windowed
 from penstock.kernels.serdes import Serde, from_bytes, to_bytes
 from penstock.kernels.sorted_keys import SortedKeys
@@ -58,6 +59,7 @@ class Expiry:
 
     def between(self, first: int, last: int, oldest: int | None = None) -> Iterator[tuple[bytes, Cell]]:
         """Cells by their time, then by their key, from the oldest that may be read."""
+        self._cells.settle()
         first = max(first, self.oldest_readable if oldest is None else oldest, 0)
         if last < first:
             return
@@ -102,6 +104,7 @@ class WindowStore:
         self._key, self._value, self._task, self._marks = key_serde, value_serde, task, marks
         self._size_ms, self._duplicates = size_ms, retain_duplicates
         self._expiry = Expiry(cells, retention_ms, marks)
+        self.live = None if cells.tells_puts or retain_duplicates else LiveRows(cells, self._settle)
 
     def loaded(self) -> None:
         """Called when the cells were loaded."""
@@ -124,11 +127,34 @@ class WindowStore:
             sequence = self._marks["sequence"] = self._marks.get("sequence", 0) % _LAST_SEQUENCE + 1
         when = self._task.record_time if timestamp is None else timestamp
         raw = self.raw_key(key, start, sequence)
+        if self.live is not None:
+            self.live.forget(raw)
         self._expiry.put(raw, start, to_bytes(self._value, self.topic, value), when)
 
     def write(self, raw: bytes, value: Any, start: int, timestamp: int) -> None:
         """`put` for a cell's key, in a store without duplicates."""
         if self._expiry.admits(start):
+            if self.live is not None:
+                self.live.forget(raw)
+            self._expiry.put(raw, start, to_bytes(self._value, self.topic, value), timestamp)
+
+    def held(self, raw: bytes, start: int) -> tuple[Any, int] | None:
+        """`read` for who will `hold` what comes of the row."""
+        assert self.live is not None
+        row = self.live.get(raw)
+        if row is None:
+            return self.read(raw, start)
+        return None if row[0] is None or start < self._expiry.oldest_readable else row
+
+    def hold(self, raw: bytes, value: Any, start: int, timestamp: int) -> None:
+        """`write` that makes bytes later."""
+        assert self.live is not None
+        if self._expiry.admits(start):
+            self.live.put(raw, value, timestamp)
+
+    def _settle(self, raw: bytes, value: Any, timestamp: int) -> None:
+        start = _SUFFIX.unpack(raw[-12:])[0]
+        if self._expiry.admits(start):  # it may have expired within the step
             self._expiry.put(raw, start, to_bytes(self._value, self.topic, value), timestamp)
 
     def restore(self, raw: bytes, value: bytes | None, timestamp: int) -> None:
@@ -146,6 +172,8 @@ class WindowStore:
 
     def read(self, raw: bytes, start: int) -> Stamped | None:
         """The row of a cell's key and the start in it. Each call makes the value anew."""
+        if self.live is not None:
+            self.live.settle_row(raw)
         cell = self.cells.get(raw)
         if cell is None or start < self._expiry.oldest_readable:
             return None

@@ -9,7 +9,7 @@ from typing import Any
 from penstock.kernels.aggregates import add_one, zero
 from penstock.kernels.context import Context, Emitter, Getter, Process
 from penstock.kernels.operation import Function, Parents, TableOperation, ViewOf, value_of
-from penstock.kernels.record import UNKNOWN_TIME, Change, Headers, Record, Stamped, Windowed, latest
+from penstock.kernels.record import UNKNOWN_TIME, Change, Headers, Record, Stamped, Windowed
 from penstock.kernels.window_store import WindowStore, suffix
 from penstock.kernels.windows import FOREVER, AnyTimeWindows, TimeWindows
 
@@ -80,6 +80,8 @@ class WindowAggregate(WindowedAggregation):
         initializer, aggregator = self.initializer, self.aggregator
         teller = WindowTeller(context, self)
         grace_ms, size_ms, starts = windows.grace_ms, windows.size_ms, windows.starts
+        holding = teller.cached and store.live is not None
+        read, write = (store.held, store.hold) if holding else (store.read, store.write)
 
         def process(record: Record) -> None:
             key, value, timestamp, headers = record
@@ -92,15 +94,19 @@ class WindowAggregate(WindowedAggregation):
                 if end <= close_time:
                     continue  # late: the window is closed
                 raw = prefix + suffix(start, 0)
-                row = store.read(raw, start)
-                when = timestamp if row is None else latest(timestamp, row.timestamp)
-                old = initializer() if row is None else row.value
+                row, when = read(raw, start), timestamp
+                if row is None:
+                    old = initializer()
+                else:
+                    old, then = row
+                    if then > when:
+                        when = then
                 new = aggregator(key, value, old)
                 before = None
                 if teller.needs_old_of(raw):  # read again: the function may have changed it in place
                     there = row is not None or teller.cached
                     before = value_of(store.read(raw, start)) if there else initializer()
-                store.write(raw, new, start, when)
+                write(raw, new, start, when)
                 window = Windowed(key, start, end if end < FOREVER else FOREVER)
                 teller.update(raw, window, new, before, when, headers)
             if teller.is_due(close_time):
