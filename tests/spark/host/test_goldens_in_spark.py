@@ -161,7 +161,7 @@ def test_a_topology_gives_through_spark_what_kafka_streams_gives(
 
 
 @pytest.mark.long
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize(("topology", "inputs"), LONG)
 def test_more_topologies_give_through_spark_what_kafka_streams_gives(
     spark: SparkSession, topology: str, inputs: str, tmp_path: Path
