@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from importlib import import_module
+from threading import Lock
 from typing import Any
 
 from penstock.protocol.apis import Api
@@ -23,6 +24,10 @@ from penstock.protocol.primitives import ZERO_UUID, Reader
 from penstock.protocol.structures import read_structure
 
 Build = Callable[[Any], Any]
+
+_importing = Lock()
+"""kio's packages and the modules in them import each other: two threads that begin at two ends are a
+deadlock, which Python notices and refuses with an error."""
 
 
 def read_request(api: Api, version: int, reader: Reader) -> Any:
@@ -55,14 +60,16 @@ def _encode(entity: type, fields: Mapping[str, Any]) -> bytes:
 @cache
 def _entity(api: Api, version: int, kind: str) -> type:
     package = api.name.lower()
-    module = import_module(f"kio.schema.{package}.v{version}.{kind.lower()}")
+    with _importing:
+        module = import_module(f"kio.schema.{package}.v{version}.{kind.lower()}")
     name = "".join(word.capitalize() for word in package.split("_")) + kind
     return typing.cast(type, getattr(module, name))
 
 
 @cache
 def _writer(entity: type) -> Callable[[io.BytesIO, Any], None]:
-    from kio.serial import entity_writer
+    with _importing:
+        from kio.serial import entity_writer
 
     return typing.cast("Callable[[io.BytesIO, Any], None]", entity_writer(entity))
 
