@@ -41,7 +41,6 @@ def test_an_empty_broker_with_the_old_number_refills(cluster: Cluster) -> None:
 
 
 @pytest.mark.claim("A14")
-@pytest.mark.long  # librdkafka does not always find the partitions again: see docs/reliability.md
 @pytest.mark.timeout(600)
 def test_of_brokers_that_all_went_down_the_empty_one_does_not_lead(cluster: Cluster) -> None:
     """All were in sync when they were killed, and the one without its disk comes back first."""

@@ -31,7 +31,6 @@ FLUSHED_RATE: Final = 200
 
 
 @pytest.mark.claim("A2")
-@pytest.mark.long  # does not pass every time: see docs/reliability.md
 @pytest.mark.timeout(1800)
 def test_what_is_flushed_before_it_is_acknowledged_survives_every_power_cut(
     tmp_path: Path, software: Software, seed: int, long_form: bool
