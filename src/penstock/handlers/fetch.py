@@ -16,7 +16,7 @@ from penstock.handlers.broker import Broker
 from penstock.handlers.fetch_sessions import NO_SESSION, Fetching
 from penstock.handlers.leader_hints import current_leader, leaders_reached
 from penstock.handlers.nearest_replica import nearest_replica
-from penstock.handlers.reply import Part, Reply, Wait, Watched
+from penstock.handlers.reply import Part, Reply, Wait
 from penstock.handlers.request import Request
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.fetch import (
@@ -36,6 +36,7 @@ from penstock.protocol.primitives import ZERO_UUID
 from penstock.replication.following import Position
 from penstock.replication.partition import Partition
 from penstock.replication.replica import Fetched
+from penstock.replication.waiters import Waiters
 from penstock.storage.aborted import Aborted
 from penstock.storage.errors import StorageError
 
@@ -69,7 +70,7 @@ class _Fetch:
 
     __slots__ = (
         *("_broker", "_budget", "_deadline", "_failed", "_fetch", "_fetching", "_is_follower", "_is_refused"),
-        *("_now", "_request", "_size", "_watched"),
+        *("_now", "_request", "_seen", "_size", "_watched"),
     )
 
     def __init__(self, request: Request, fetch: FetchRequest, fetching: Fetching, broker: Broker) -> None:
@@ -89,9 +90,12 @@ class _Fetch:
             self._budget = min(self._budget, quota)
 
     def attempt(self, expired: bool) -> Reply | Wait:
+        if self._deadline is not None and not expired and not self._has_news():
+            return Wait(self._watched, self._deadline, self.attempt)
         self._size = 0
         self._failed = False
-        self._watched: list[Watched] = []
+        self._watched: list[Waiters] = []
+        self._seen: list[int] = []
         if self._is_follower:
             self._now = self._broker.clock.monotonic()
         answers = [self._topic(topic) for topic in self._fetching.pending(self._is_quiet)]
@@ -102,6 +106,17 @@ class _Fetch:
             wait_seconds = min(self._fetch.max_wait_ms, MAX_WAIT_MS) / 1000
             self._deadline = self._broker.clock.monotonic() + wait_seconds
         return Wait(self._watched, self._deadline, self.attempt)
+
+    def _has_news(self) -> bool:
+        """Whether anything that is watched has changed since the last look."""
+        return any(
+            watched.changes != changes for watched, changes in zip(self._watched, self._seen, strict=True)
+        )
+
+    def _watch(self, watched: Waiters, changes: int) -> None:
+        """Wait for `watched`, which had changed so often before it was looked at."""
+        self._watched.append(watched)
+        self._seen.append(changes)
 
     def _finish(self, answers: list[TopicAnswer]) -> Reply:
         """The answer; without any partition when its bytes would exceed the client's quota."""
@@ -129,7 +144,10 @@ class _Fetch:
         names = self._broker.controller.image.names
         name = names.get(topic, "") if isinstance(topic, bytes) else topic
         partition = self._broker.partitions.find(name, wanted.partition)
-        if partition is None or not partition.is_quiet_for(
+        if partition is None:
+            return False
+        changes = partition.written.changes
+        if not partition.is_quiet_for(
             self._fetch.replica_id,
             self._fetch.replica_epoch,
             (wanted.current_leader_epoch, wanted.fetch_offset, wanted.log_start_offset),
@@ -137,7 +155,7 @@ class _Fetch:
             self._now,
         ):
             return False
-        self._watched.append(partition.written)
+        self._watch(partition.written, changes)
         return True
 
     def _topic(self, topic: FetchTopic) -> TopicAnswer:
@@ -168,6 +186,8 @@ class _Fetch:
             preferred = self._preferred(partition, wanted) if self._fetch.rack_id else None
             if preferred is not None:
                 return preferred
+            watched = partition.written if self._is_follower else partition.committed
+            changes = watched.changes
             fetched = self._fetched(partition, wanted, limit)
         except KafkaError as error:
             self._failed = True
@@ -179,7 +199,7 @@ class _Fetch:
             _log.error("reading %s-%d failed: %s", topic, wanted.partition, error)
             self._failed = True
             return PartitionAnswer(wanted.partition, self._told(ErrorCode.KAFKA_STORAGE_ERROR))
-        self._watched.append(partition.written if self._is_follower else partition)
+        self._watch(watched, changes)
         if fetched.diverging is not None:
             self._failed = True
         if fetched.records is not None:

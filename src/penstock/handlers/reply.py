@@ -4,7 +4,6 @@ waits."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from penstock.replication.waiters import Waiter
@@ -39,8 +38,7 @@ class Watched(Protocol):
     def unwatch(self, waiter: Waiter) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Wait:
+class Wait(NamedTuple):
     """Not yet. Call `resume(False)` when one of `watched` has changed and `resume(True)` at the deadline,
     which always gives an answer.
 

@@ -56,7 +56,7 @@ class Partition(Replica):
             self._advance(self._leading)
             return self._take_waiters()
         self._leading.update(assigned, now)
-        return self._committed.take() if self._advance(self._leading) else []
+        return self.committed.take() if self._advance(self._leading) else []
 
     # Leading: writing
 
@@ -133,9 +133,9 @@ class Partition(Replica):
     def _appended(self, leading: Leadership) -> Sequence[Waiter]:
         """Something was written: who is to be woken once the lock is released."""
         advanced = self._advance(leading)
-        if not self.written.waiting and not self._committed.waiting:
-            return ()
-        return [*self.written.take(), *(self._committed.take() if advanced else ())]
+        written = self.written.take()
+        committed = self.committed.take() if advanced else []
+        return [*written, *committed] if written and committed else written or committed
 
     def _advance(self, leading: Leadership) -> bool:
         """Move the high watermark; whether it moved. With one replica, what is written is committed."""
@@ -232,7 +232,7 @@ class Partition(Replica):
                 leading.fetched(
                     node, position.offset, position.log_start_offset, broker_epoch, end_offset, now
                 )
-                woken = self._committed.take() if self._advance(leading) or shortened else []
+                woken = self.committed.take() if self._advance(leading) or shortened else []
                 wants = leading.want_expanded(node, self.high_watermark, self._around.may_join)
             fetched = self._fetched(records, diverging=diverging)
         wake_all(woken)
@@ -329,7 +329,7 @@ class Partition(Replica):
                 return
             update(leading)
             self._advance(leading)
-            woken = self._committed.take()  # also who waits for a larger ISR
+            woken = self.committed.take()  # also who waits for a larger ISR
         wake_all(woken)
 
     # Following
@@ -372,7 +372,7 @@ class Partition(Replica):
             advanced = self._commit_as_follower(high_watermark)
             if log_start_offset > log.log_start_offset:
                 log.delete_records_before(min(log_start_offset, self.high_watermark))
-            woken = self._committed.take() if advanced else []
+            woken = self.committed.take() if advanced else []
         wake_all(woken)
         return written
 

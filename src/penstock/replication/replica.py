@@ -48,8 +48,9 @@ class Replica:
         self.deleted = False
         self.written = Waiters(log.lock)
         """Followers wait here: for anything written, committed or not."""
-        self._committed = Waiters(log.lock)
-        self.watch, self.unwatch = self._committed.watch, self._committed.unwatch
+        self.committed = Waiters(log.lock)
+        """Everybody else waits here: for what is committed."""
+        self.watch, self.unwatch = self.committed.watch, self.committed.unwatch
         self._around = surroundings
         self._leading: Leadership | None = None
         self._lags = False  # as follower: whether the leader has committed what is not here
@@ -196,7 +197,7 @@ class Replica:
         wake_all(woken)
 
     def _take_waiters(self) -> list[Waiter]:
-        return [*self._committed.take(), *self.written.take()]
+        return [*self.committed.take(), *self.written.take()]
 
     def _check_present(self) -> None:
         if self.deleted:

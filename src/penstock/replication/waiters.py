@@ -16,11 +16,13 @@ class Waiter(Protocol):
 class Waiters:
     """A list under its partition's lock."""
 
-    __slots__ = ("_lock", "waiting")
+    __slots__ = ("_lock", "changes", "waiting")
 
     def __init__(self, lock: RLock) -> None:
         self._lock = lock
         self.waiting: list[Waiter] = []
+        self.changes = 0
+        """Whoever finds the number that was there before a look need not look again."""
 
     def watch(self, waiter: Waiter) -> None:
         """Wake `waiter` once, at the next change or when the partition goes away."""
@@ -33,7 +35,8 @@ class Waiters:
                 self.waiting.remove(waiter)
 
     def take(self) -> list[Waiter]:
-        """All of them, to be woken when the lock is released. Called with the lock held."""
+        """All of them, to be woken when the lock is released. Called with the lock held after a change."""
+        self.changes += 1
         if not self.waiting:
             return []
         waiting, self.waiting = self.waiting, []

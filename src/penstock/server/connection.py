@@ -6,7 +6,7 @@ from __future__ import annotations
 import logging
 import socket
 from contextlib import suppress
-from threading import Event
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from penstock.handlers.reply import HangUp, NoReply, Reply, Wait
@@ -43,7 +43,7 @@ class Connection:
         self._answers = FrameSender(sock)
         self._turns = turns
         self._has_turn = False
-        self._changed = Event()
+        self._changed = _Signal()
         self._closing = False
 
     def run(self) -> None:
@@ -113,7 +113,6 @@ class Connection:
         self._changed.clear()
         while not self._closing and (remaining := end - self._clock.monotonic()) > 0:
             self._changed.wait(remaining)
-            self._changed.clear()
 
     def _settle(self, outcome: Reply | Wait) -> Reply:
         while isinstance(outcome, Wait):
@@ -135,6 +134,28 @@ class Connection:
             for watched in wait.watched:
                 watched.unwatch(self)
         return wait.resume(not changed or self._closing)
+
+
+class _Signal:
+    """An event that one thread waits for: one lock, where `threading.Event` has three. Each fetch at the end
+    of a log waits here."""
+
+    __slots__ = ("_unset",)
+
+    def __init__(self) -> None:
+        self._unset = Lock()
+        self._unset.acquire()
+
+    def set(self) -> None:
+        with suppress(RuntimeError):  # it was set before
+            self._unset.release()
+
+    def clear(self) -> None:
+        self._unset.acquire(blocking=False)
+
+    def wait(self, seconds: float) -> bool:
+        """Whether it was set in time; it no longer is then."""
+        return self._unset.acquire(timeout=seconds)
 
 
 def _is_produce(frame: memoryview) -> bool:
