@@ -130,6 +130,31 @@ def test_a_waiting_request_of_a_session_is_woken_by_an_append(node: OneNode, ids
     assert [part.partition_index for part in topic.partitions] == [0]
 
 
+def test_a_waiting_request_goes_on_waiting_until_something_changes_or_the_deadline_comes(
+    node: OneNode, ids: dict[str, bytes]
+) -> None:
+    client = Client(node, 12, ids)
+    waiting = node.submit(Api.FETCH, 12, **client.fields({("t", 0): 0, ("u", 1): 0}, max_wait=5000))
+    assert isinstance(waiting, Wait)
+    again = waiting.resume(False)
+    assert isinstance(again, Wait)
+    assert (again.deadline, again.watched) == (waiting.deadline, waiting.watched)
+    node.append("u", [b"x"])  # to partition 0, which nobody asked for
+    assert isinstance(again.resume(False), Wait)
+    assert not isinstance(again.resume(True), Wait)
+
+
+def test_a_waiting_request_learns_that_its_topic_is_deleted(node: OneNode, ids: dict[str, bytes]) -> None:
+    client = Client(node, 12, ids)
+    waiting = node.submit(Api.FETCH, 12, **client.fields({("t", 0): 0}, max_wait=5000))
+    assert isinstance(waiting, Wait)
+    node.ask(Api.DELETE_TOPICS, 6, topics=[{"name": "t", "topic_id": None}], timeout=1000)
+    reply = waiting.resume(False)
+    assert not isinstance(reply, Wait)
+    (topic,) = read_response(Api.FETCH, 12, body_of(reply)).responses
+    assert [int(part.error_code) for part in topic.partitions] == [3]
+
+
 def test_the_brokers_limit_of_a_fetch_holds_whatever_is_asked() -> None:
     node = OneNode({"fetch.max.bytes": "1024"})
     ids = {"t": node.create_topic("t", 2)}
