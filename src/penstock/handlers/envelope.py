@@ -4,7 +4,6 @@ listeners only."""
 from __future__ import annotations
 
 import ipaddress
-from dataclasses import replace
 from typing import Final
 
 from penstock.handlers.authorize import ANONYMOUS
@@ -54,7 +53,7 @@ def _wrapped(request: Request, head: bytes, outcome: Outcome) -> Outcome:
             assert not isinstance(wrapped, NoReply)
             return wrapped
 
-        return replace(waiting, resume=resume)
+        return waiting._replace(resume=resume)
     assert isinstance(outcome, Reply), "what is forwarded has an answer"
     data = head + b"".join(part for part in outcome.parts if isinstance(part, bytes))
     return Reply([_sealed(request, data, ErrorCode.NONE)])

@@ -7,7 +7,6 @@ On purpose unlike Kafka: a fetch that is throttled for the time of its requests 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Final
 
 from penstock.handlers.broker import Broker
@@ -65,7 +64,7 @@ def _charged(outcome: Outcome, request: Request, broker: Broker, seconds: float)
             assert not isinstance(charged, NoReply)
             return charged
 
-        return replace(waiting, resume=resume)
+        return waiting._replace(resume=resume)
     throttle_ms = broker.quotas.spent(request.principal.name, request.client_id, seconds)
     if throttle_ms <= outcome.throttle_ms:
         return outcome
