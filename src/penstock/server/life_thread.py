@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from threading import Event, Thread
 from typing import Final
@@ -13,6 +14,9 @@ from penstock.server.decoded_channel import DecodedChannel
 from penstock.server.promise_waits import wait_for
 
 _GOODBYE_SECONDS: Final = 30.0
+_TROUBLED_SECONDS: Final = 1.0
+
+_log = logging.getLogger(__name__)
 
 
 class LifeThread:
@@ -78,3 +82,7 @@ class LifeThread:
             return self._life.answered(said, wait_for(self._channel.ask(*said), self._life.patience_seconds))
         except KafkaError as error:
             return self._life.failed(error)
+        except Exception:
+            # A broker without a heart is fenced and never knows why: whatever it was, the next beat may do.
+            _log.exception("the controller could not be spoken to; it is tried again")
+            return _TROUBLED_SECONDS
