@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
@@ -17,6 +17,7 @@ from pyspark.sql import functions as f
 from benchmarks.systems import System
 from penstock.streams import (
     Application,
+    ColumnExpression,
     LongSerde,
     Materialized,
     StreamsBuilder,
@@ -96,6 +97,24 @@ def hopping(source: str, target: str) -> Topology:
     return builder.build()
 
 
+def _stateless(source: str, target: str, keep: Any, change: Any) -> Topology:
+    builder = StreamsBuilder(key_serde=StringSerde(), value_serde=StringSerde())
+    builder.stream(source).filter(keep).map_values(change).to(target)
+    return builder.build()
+
+
+def functions(source: str, target: str) -> Topology:
+    return _stateless(source, target, lambda symbol, price: price > "102", lambda price: f"{price} USD")
+
+
+def expressions(source: str, target: str) -> Topology:
+    """The same, computed by the JVM."""
+    keep, change = ColumnExpression("value > '102'"), ColumnExpression("concat(value, ' USD')")
+    return _stateless(source, target, keep, change)
+
+
+FUNCTIONS: Final = Job("functions", trades, functions)
+EXPRESSIONS: Final = Job("expressions", trades, expressions)
 WORD_COUNT: Final = Job("words", lines, word_count)
 HOPPING: Final = Job("trades", trades, hopping)
 

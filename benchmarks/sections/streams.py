@@ -17,7 +17,16 @@ from pyspark.sql import SparkSession
 import penstock.spark
 from benchmarks.bench import Bench
 from benchmarks.results import Metric, Row, Sample, Table
-from benchmarks.streams_jobs import HOPPING, WORD_COUNT, Job, compiled, run_ours, seconds_of_java
+from benchmarks.streams_jobs import (
+    EXPRESSIONS,
+    FUNCTIONS,
+    HOPPING,
+    WORD_COUNT,
+    Job,
+    compiled,
+    run_ours,
+    seconds_of_java,
+)
 from benchmarks.systems import System, running
 from benchmarks.topics import topic
 from tests.peers.apache_kafka import Unavailable
@@ -26,8 +35,10 @@ PARTITIONS: Final = 4
 TOTAL: Final = 10_000_000
 QUICK_TOTAL: Final = 200_000
 WARM_TOTAL: Final = 20_000
+FOREVER: Final = {"retention.ms": "-1"}  # trades are of a day that is long past
 METRICS: Final = (Metric("k records/s", 1),)
 JOBS: Final = (("word count, words", WORD_COUNT), ("hopping statistics, trades", HOPPING))
+STATELESS: Final = (("Python functions", FUNCTIONS), ("column expressions", EXPRESSIONS))
 
 
 class Engine(NamedTuple):
@@ -40,6 +51,7 @@ ENGINES: Final = (Engine("Penstock Streams on Spark", False), Engine("Kafka Stre
 
 def run(bench: Bench) -> Iterator[Table]:
     table = Table("Streams: exactly once, topics of four partitions", METRICS)
+    ways = Table("Streams: filter and map_values over trades, in Python and in the JVM", METRICS)
     try:
         class_path = compiled(bench.work)
     except Unavailable as reason:
@@ -54,9 +66,12 @@ def run(bench: Bench) -> Iterator[Table]:
                 for label, job in JOBS:
                     row = _measured(bench, system, spark, class_path, cores, engines, label, job)
                     table.rows.append(row)
+                for label, job in STATELESS:
+                    ways.rows.append(_measured(bench, system, spark, "", cores, ENGINES[:1], label, job))
             finally:
                 spark.stop()
     yield table
+    yield ways
 
 
 def _measured(
@@ -70,10 +85,10 @@ def _measured(
     job: Job,
 ) -> Row:
     total = QUICK_TOTAL if bench.effort.quick else TOTAL
-    with topic(system, PARTITIONS) as warm, topic(system, PARTITIONS) as source:
+    with topic(system, PARTITIONS, FOREVER) as warm, topic(system, PARTITIONS, FOREVER) as source:
         _fill(spark, system, job, warm, WARM_TOTAL)
         _fill(spark, system, job, source, total)
-        with topic(system, PARTITIONS) as target:  # for Spark to start its workers
+        with topic(system, PARTITIONS, FOREVER) as target:  # for Spark to start its workers
             run_ours(spark, system, job, warm, target)
         measure = partial(_sample, spark, system, class_path, cores, job, source, total)
         name = f"{label}, {cores} {'core' if cores == 1 else 'cores'}"
@@ -90,7 +105,7 @@ def _sample(
     total: int,
     engine: Engine,
 ) -> Sample:
-    with topic(system, PARTITIONS) as target:
+    with topic(system, PARTITIONS, FOREVER) as target:
         if engine.java:
             seconds = seconds_of_java(class_path, system, job, source, target, total, cores)
         else:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from confluent_kafka.admin import AdminClient
 
 from penstock.client.targets import Target
+from penstock.spark.host.host import Host
 from penstock.streams import (
     KeyValueSpec,
     LongSerde,
@@ -41,8 +44,21 @@ def counts(topics: Topics, topic: str) -> dict[str, int]:
     }
 
 
+def failing_once(start: Callable[..., Any]) -> Callable[..., Any]:
+    """As on a machine that is too busy to start Spark's Python workers in time."""
+    failed = []
+
+    def started(*arguments: Any) -> Any:
+        if not failed:
+            failed.append(True)
+            raise RuntimeError("Python worker failed to connect back.")
+        return start(*arguments)
+
+    return started
+
+
 def test_words_are_counted_on_from_start_to_start_also_without_the_state_directory(
-    run: Run, topics: Topics, tmp_path: Path
+    run: Run, topics: Topics, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     topics.create("lines", "words", partitions=2)
     for start in (1, 2, 3):
@@ -55,6 +71,8 @@ def test_words_are_counted_on_from_start_to_start_also_without_the_state_directo
             "or": 5 * start,
             "not": 5 * start,
         }
+        if start == 1:
+            monkeypatch.setattr(Host, "_started", failing_once(Host._started))
         if start == 2:
             shutil.rmtree(tmp_path / "state")
     assert len(topics.read("words")) == 12  # one update a word and start

@@ -40,8 +40,13 @@ WRITTEN: Final = frozenset({"key", "value", "topic", "partition", "headers", "ti
 # What a repetition may heal: processes and connections that were lost. A user's function fails again.
 _PASSING: Final = re.compile(
     r"penstock\.wire\.|ExecutorLost|Executor heartbeat|worker exited|crashed|FetchFailed|fetch failed|"
-    r"[Bb]arrier|Connection (reset|refused)|SparkOutOfMemory|Remote RPC client disassociated"
+    r"[Bb]arrier|Connection (reset|refused)|SparkOutOfMemory|Remote RPC client disassociated|"
+    r"failed to connect back|CANNOT_OPEN_SOCKET"  # Spark gives a Python worker ten seconds to start
 )
+
+
+def is_passing(error: BaseException) -> bool:
+    return _PASSING.search(str(error)) is not None
 
 
 class Sink(Protocol):
@@ -110,7 +115,7 @@ class Batches:
             except Fenced:
                 raise
             except Exception as error:
-                if attempt == ATTEMPTS or not _PASSING.search(str(error)):
+                if attempt == ATTEMPTS or not is_passing(error):
                     raise
                 log.warning("batch %d, attempt %d failed and is repeated: %s", batch.batch_id, attempt, error)
         raise AssertionError("the last attempt returns or raises")

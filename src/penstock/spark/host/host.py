@@ -28,7 +28,7 @@ from penstock.spark.checkpoints import Checkpoint
 from penstock.spark.clusters import cluster_for
 from penstock.spark.datasource import PenstockDataSource
 from penstock.spark.host import internal_topics
-from penstock.spark.host.batches import Batches
+from penstock.spark.host.batches import ATTEMPTS, Batches, is_passing
 from penstock.spark.host.commits import Commits
 from penstock.spark.host.expressions import Computed, compiled
 from penstock.spark.host.program import CLIENT_ID, Order, Program
@@ -134,16 +134,21 @@ class Host:
         self, spark: SparkSession, trigger: Mapping[str, Any] | None, turn: Turn, place: Path
     ) -> None:
         """Run when it is this instance's turn, and stand by when it is not; until the end."""
-        fenced = 0
+        fenced, lost = 0, 0
         while not self._closing.is_set():
             if turn.error is not None:
                 raise turn.error
             if not turn.mine.wait(POLL_SECONDS):
                 continue
+            before = self.commits and self.commits.last
             try:
                 if self._run_query(spark, trigger, turn, place):
                     return
-            except Exception:
+            except Exception as error:
+                lost = lost + 1 if (self.commits and self.commits.last) == before else 1
+                if self.error is None and is_passing(error) and lost < ATTEMPTS:
+                    log.warning("the query of %s is started again: %s", self.application_id, error)
+                    continue
                 if not isinstance(self.error, Fenced) or fenced:  # who was fenced must not fight
                     raise
                 log.warning("another instance of %s has taken over: standing by", self.application_id)
