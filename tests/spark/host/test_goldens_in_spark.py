@@ -30,11 +30,11 @@ from tests.golden.streams.topologies import build
 GOLDEN = Path(__file__).parents[2] / "golden" / "streams"
 PATIENCE_SECONDS = 280
 SHORT = [
-    ("group by, named", "late records"),
     ("sessions with grace suppressed", "late records"),
     ("stream outer join", "two topics"),
 ]
 LONG = [
+    ("group by, named", "late records"),
     ("split", "late records"),
     ("hopping aggregate", "late records"),
     ("table group aggregate", "late records"),
