@@ -95,13 +95,16 @@ class TestStarting:
         logs.close()
         assert ends(start(disk)) == {("orders", partition): partition for partition in range(5)}
 
-    def test_logs_are_opened_several_at_once_after_a_kill(self, disk: SimDisk) -> None:
+    def test_logs_are_opened_and_closed_several_at_once(self, disk: SimDisk) -> None:
         logs, many = start(disk), 3 * THREADS
         for partition in range(many):
             append_many(logs.create("orders", partition, ID, SMALL), partition)
         disk.kill()
         logs = start(disk, together=in_threads)
         assert ends(logs) == {("orders", partition): partition for partition in range(many)}
+        logs.close()
+        disk.crash()
+        assert ends(start(disk)) == {("orders", partition): partition for partition in range(many)}
 
 
 class TestCreating:
