@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import signal
 import subprocess
 import sys
 import time
@@ -60,3 +62,17 @@ def test_a_broker_process_is_ready_soon_small_when_idle_and_stops_cleanly(
     finally:
         process.terminate()
         assert process.wait(10) == 0
+
+
+def test_a_broker_stops_whichever_of_its_threads_the_system_gives_the_signal(
+    process: subprocess.Popen[str],
+) -> None:
+    assert process.stdout is not None
+    try:
+        assert process.stdout.readline().startswith("ready 127.0.0.1:")
+        threads = [int(entry.name) for entry in Path(f"/proc/{process.pid}/task").iterdir()]
+        assert ctypes.CDLL(None).tgkill(process.pid, max(threads), signal.SIGTERM) == 0
+        assert process.wait(60) == 0
+    finally:
+        process.kill()
+        process.communicate()

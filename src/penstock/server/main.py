@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 TICK_SECONDS: Final = 1.0
 LOOK_SECONDS: Final = 0.1
+SIGNAL_SECONDS: Final = 1.0
+"""How often the main thread looks whether it was told to stop: the system may give a signal to any thread,
+and Python handles it in this one, not before it does something."""
 COLLECT_AFTER_OBJECTS: Final = 50_000
 
 _log = logging.getLogger(__name__)
@@ -157,7 +160,8 @@ def run(settings: BrokerSettings, ready: Callable[[str], None]) -> None:
             pass
         if not stop.is_set():
             ready(f"{host}:{port}")
-        stop.wait()
+        while not stop.wait(SIGNAL_SECONDS):
+            pass
         if broker.failure is not None:
             raise broker.failure
     finally:
