@@ -10,6 +10,7 @@ from pathlib import Path
 from socketserver import BaseRequestHandler, BaseServer
 from typing import Any
 
+import pyspark
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -74,6 +75,8 @@ def test_executors_without_this_package_are_told_what_to_install() -> None:
 
 def test_executors_are_asked_what_they_have(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     assert executors.slots(spark) == 2
+    found = spark.sparkContext.parallelize([0], 1).map(lambda _: sys.modules["pyspark"].__file__).collect()
+    assert found == [pyspark.__file__]  # not out of an archive, which would be compiled in each process
     executors.check(spark)
     monkeypatch.setattr("penstock.__version__", "another")
     with pytest.raises(executors.ExecutorsUnready, match="install the same"):

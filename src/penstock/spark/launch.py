@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from penstock.records import walk
 from penstock.spark import jvm_connector as connectors
+from penstock.spark import python
 from penstock.spark.java import find_java_home
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def session(
         _check_memory()
         os.environ["JAVA_HOME"] = str(find_java_home(os.environ))
     # The workers run this very interpreter, where this package is installed.
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    python.settle(master, sys.executable, os.environ)
     builder = SparkSession.builder.appName(app_name).master(master)
     for name, value in {**defaults(master), **connector(jvm_connector), **conf}.items():
         builder = builder.config(name, str(value).lower() if isinstance(value, bool) else value)
