@@ -60,12 +60,12 @@ def failing_once(start: Callable[..., Any]) -> Callable[..., Any]:
 def test_words_are_counted_on_from_start_to_start_also_without_the_state_directory(
     run: Run, topics: Topics, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    topics.create("lines", "words", partitions=2)
+    topics.create("said", "said-words", partitions=2)
     for start in (1, 2, 3):
-        topics.write("lines", [(None, "to be or"), (None, "not to be")] * 5, partition=start % 2)
-        application = run(word_count("lines", "words"), "counting")
+        topics.write("said", [(None, "to be or"), (None, "not to be")] * 5, partition=start % 2)
+        application = run(word_count("said", "said-words"), "counting")
         assert (application.state, application.error) == ("closed", None)
-        assert counts(topics, "words") == {
+        assert counts(topics, "said-words") == {
             "to": 10 * start,
             "be": 10 * start,
             "or": 5 * start,
@@ -75,7 +75,7 @@ def test_words_are_counted_on_from_start_to_start_also_without_the_state_directo
             monkeypatch.setattr(Host, "_started", failing_once(Host._started))
         if start == 2:
             shutil.rmtree(tmp_path / "state")
-    assert len(topics.read("words")) == 12  # one update a word and start
+    assert len(topics.read("said-words")) == 12  # one update a word and start
     found = AdminClient({"bootstrap.servers": topics.servers, "log_level": 0}).list_topics(timeout=20).topics
     assert set(application.internal_topics) <= set(found)
     assert len(found["counting-counts-changelog"].partitions) == 2
