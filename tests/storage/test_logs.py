@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from penstock.protocol.errors import KafkaError
 from penstock.server.together import THREADS, in_threads
 from penstock.storage.directory import UNKNOWN_BROKER_EPOCH
 from penstock.storage.errors import ForeignDirectory, LogDirFailure
@@ -184,6 +185,23 @@ class TestDeleting:
         logs.delete("orders", 0)
         logs.tick()
         assert piece.read() == before
+
+    def test_who_still_holds_a_deleted_log_does_no_harm_to_its_directory(self, disk: SimDisk) -> None:
+        """A topic is deleted between a look at all logs and the flush of this one."""
+        logs = start(disk, dirs=("/disk1",))
+        log = logs.create("orders", 0, ID, SMALL)
+        append_many(log, 30)
+        assert len(log.sealed_segments()) > 1
+        logs.delete("orders", 0)
+        log.flush()
+        assert log.expire() == 0
+        log.truncate_to(1)
+        log.truncate_to(0, anew=True)
+        with pytest.raises(KafkaError, match="is closed"):
+            append_many(log, 30)
+        logs.tick()
+        log.flush()
+        assert log.directory.failure is None
 
     def test_the_name_is_free_at_once(self, disk: SimDisk) -> None:
         logs = start(disk)
