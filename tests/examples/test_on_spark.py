@@ -1,4 +1,5 @@
-"""Word count as people run it: a program with Spark in it, ended by SIGTERM; here and on a cluster."""
+"""Word count as people run it: a program with Spark in it, ended by SIGTERM; here and on a cluster. And all
+examples on a cluster."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ import pytest
 from confluent_kafka import Producer
 
 from penstock.testing import Broker
-from tests.examples.cases import records
+from tests.examples.cases import CASES, records
 from tests.examples.loading import EXAMPLES
 from tests.faults.pipeline_rig import Rig, standalone
 
@@ -33,6 +34,17 @@ def test_word_count_runs_unchanged_on_a_spark_cluster(tmp_path: Path) -> None:
             run_word_count(broker.bootstrap_servers, tmp_path, ["--master", master])
     finally:
         rig.close()
+
+
+def test_every_example_runs_unchanged_on_a_spark_cluster(tmp_path: Path) -> None:
+    rig = Rig(tmp_path / "cluster.log")
+    try:
+        with standalone(rig, tmp_path) as master:
+            command = [sys.executable, "-m", "tests.spark.examples_on_a_master", master, str(tmp_path)]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=WAIT_S, check=False)
+    finally:
+        rig.close()
+    assert (done.returncode, len(done.stdout.splitlines())) == (0, len(CASES)), done.stderr[-2000:]
 
 
 def run_word_count(servers: str, data: Path, more: list[str]) -> None:
