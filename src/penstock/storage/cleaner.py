@@ -151,7 +151,7 @@ class LogCleaner:
     def _refused(self, log: Log, error: OSError) -> None:
         """The disk said no. A full one is waited out; a log that was deleted meanwhile is no harm."""
         with log.lock:
-            gone = log.path != log.place.path or isinstance(error, FileNotFoundError)
+            gone = log.gone or isinstance(error, FileNotFoundError)
         if gone:
             _log.info("compaction of %s ends early: %s", log.path, error)
         elif is_full(error):

@@ -82,7 +82,8 @@ class Log(ReadableLog):
         # Whether anything changed since a clean stop: what did not need not be written again.
         self._touched = True
         self._closed = False
-        self._gone = False  # moved away or deleted: whoever still knows it keeps nothing of it
+        self.gone = False
+        """Moved away or deleted: whoever still knows it keeps nothing of it."""
         self._expired: list[Segment] = []
         self._limits = RollLimits.of(self.settings, self._random)
 
@@ -338,7 +339,7 @@ class Log(ReadableLog):
         self._end_at(next_offset)
 
     def _check_writable(self) -> None:
-        if self._closed or self._gone:
+        if self._closed or self.gone:
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{self.path} is closed")
         if self.directory.failure is not None:
             raise self.directory.failure
@@ -396,7 +397,7 @@ class Log(ReadableLog):
 
     def unflushed(self, *, active: bool = True) -> Unflushed:
         """What is not durable yet; without the active segment, what rolling has left behind."""
-        segments = [] if self._gone else self._segments.from_offset(self.recovery_point)
+        segments = [] if self.gone else self._segments.from_offset(self.recovery_point)
         if not active:
             segments = segments[:-1]
         upto = self.log_end_offset if active else self._segments.active.base_offset
@@ -411,7 +412,7 @@ class Log(ReadableLog):
             self._disk.sync_dir(self.path)
         except FileNotFoundError as error:
             # Cut or deleted by somebody who held the lock: then there is nothing to make durable.
-            if unflushed.truncations == self._truncations and not self._gone:
+            if unflushed.truncations == self._truncations and not self.gone:
                 raise self.directory.fail(error) from error
         except OSError as error:
             raise self.directory.fail(error) from error
@@ -427,7 +428,7 @@ class Log(ReadableLog):
 
     def truncate_to(self, offset: int, *, anew: bool = False) -> None:
         """Cut away every batch that ends at `offset` or later; with `anew` all, and the log begins there."""
-        if self._gone or (offset >= self.log_end_offset and not anew):
+        if self.gone or (offset >= self.log_end_offset and not anew):
             return
         self._truncations += 1
         with self.directory.guard():
@@ -487,7 +488,7 @@ class Log(ReadableLog):
 
     def expire(self) -> int:
         """Leave out segments that retention no longer keeps, for `remove_expired` to delete; how many?"""
-        if self._gone:
+        if self.gone:
             return 0
         now_ms = self._clock.now_ms()
         self.producers.expire(now_ms)
@@ -532,7 +533,7 @@ class Log(ReadableLog):
     def swap_in(self, old: Sequence[Segment], new: Segment) -> bool:
         """Let `new`, durable under its name for swaps, take the place of `old`, neighbours that it was made
         from. False when the log has changed too much for that."""
-        ended = self._closed or self._gone
+        ended = self._closed or self.gone
         if ended or not self._segments.has_sealed(old) or not self._disk.exists(new.path):
             return False
         self._truncations += 1
@@ -565,14 +566,14 @@ class Log(ReadableLog):
     def move(self, path: str) -> None:
         """Rename the directory, on the way to being deleted; slices already handed out stay readable."""
         self._truncations += 1
-        self._gone = True
+        self.gone = True
         self._disk.rename(self.path, path)
         self.path = path
 
     def delete(self) -> None:
         """Remove the log and its directory; slices already handed out stay readable."""
         self._truncations += 1
-        self._gone = True
+        self.gone = True
         for segment in [*self._expired, *self._segments]:
             segment.delete()
         self._disk.remove_tree(self.path)
