@@ -243,7 +243,7 @@ class Producers:
         was emptied by the cleaner: it tells the epoch and nothing else."""
         producer = self._enter(header, timestamp)
         producer_id = header.producer_id
-        self._verifications.void(producer_id)
+        self._verifications.end(producer_id, header.producer_epoch)
         if marker is None:
             return None
         producer.coordinator_epoch = marker.coordinator_epoch

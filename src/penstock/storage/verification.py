@@ -2,9 +2,9 @@
 
 A transaction's first batch in a partition is appended only after the coordinator has said that the partition
 belongs to the transaction. While it is asked, a marker may end that transaction; then its yes is worth
-nothing any more. So whoever asks takes a guard first and shows it with the batch: a marker, or the first
-batch itself, makes all guards of that producer void. Called by `penstock.storage.producers`, under the log's
-lock.
+nothing any more. So whoever asks takes a guard first and shows it with the batch: a marker that ends the
+transaction, or the first batch itself, makes all guards of that producer void. Called by
+`penstock.storage.producers`, under the log's lock.
 """
 
 from __future__ import annotations
@@ -65,6 +65,16 @@ class Verifications:
 
     def void(self, producer_id: int) -> None:
         self._verifications.pop(producer_id, None)
+
+    def end(self, producer_id: int, epoch: int) -> None:
+        """A marker of this epoch was written. In version 2 it carries the epoch of the transaction that comes
+        next, so a verification of that epoch is not of the transaction which has just ended here."""
+        verification = self._verifications.get(producer_id)
+        is_of_next = (
+            verification is not None and verification.guard.epoch_bump and verification.epoch == epoch
+        )
+        if not is_of_next:
+            self.void(producer_id)
 
     def expire(self, oldest_ms: int) -> None:
         """Forget what was begun at `oldest_ms` or before and never came to anything."""
