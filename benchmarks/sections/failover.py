@@ -24,7 +24,8 @@ from tests.faults.flow import Flow
 
 PARTITIONS: Final = 3
 RATE: Final = 1_000
-FULL_TIMES: Final = 12
+KILLS: Final = 12
+STOPS: Final = 6
 QUICK_TIMES: Final = 2
 SETTLED_SECONDS: Final = 2.0
 METRICS: Final = (
@@ -54,39 +55,46 @@ class Case(NamedTuple):
         return f"{who} {'killed with -9' if self.way is kill else 'asked to stop (SIGTERM)'}"
 
 
-KILLS: Final = (Case(kill, False), Case(kill, True))
-STOPS: Final = (Case(stop, False), Case(stop, True))
-SHORT_SESSION: Final = {"broker.session.timeout.ms": "3000", "broker.heartbeat.interval.ms": "500"}
-ROUNDS: Final = {
-    "broker.session.timeout.ms=3000": (SHORT_SESSION, KILLS),
-    "default timeouts": ({}, KILLS + STOPS),
+CASES: Final = {
+    Case(kill, is_controller=False): KILLS,
+    Case(kill, is_controller=True): KILLS,
+    Case(stop, is_controller=False): STOPS,
+    Case(stop, is_controller=True): STOPS,
 }
-"""What one cluster goes through, its cases in turns."""
+SETTINGS: Final = {"broker.session.timeout.ms": "3000", "broker.heartbeat.interval.ms": "500"}
+"""A third of the default session, so that the wait for it leaves time for many kills."""
 
 
 def run(bench: Bench) -> Iterator[Table]:
     table = Table("Time without acknowledgements when a leader goes", METRICS)
     table.notes.append(
-        f"Three nodes on one machine, each broker and controller; {PARTITIONS} partitions with three copies, "
-        f"min.insync.replicas=2, two producers with {RATE:,} records a second each. The longest gap of any "
-        "partition, for each leader that goes; it is started again, and all get in sync before the next."
+        "Three nodes on one machine, each broker and controller, broker.session.timeout.ms=3000; "
+        f"{PARTITIONS} partitions with three copies, min.insync.replicas=2, two producers "
+        f"with {RATE:,} records a second each. The longest gap of any partition, for each leader that goes; "
+        "it is started again, and all get in sync before the next."
     )
-    for name, (settings, cases) in list(ROUNDS.items())[: 1 if bench.effort.quick else None]:
-        rows = {case: Row(f"{case}, {name}") for case in cases}
-        for chosen in software(bench):
-            with running(bench, chosen, settings) as system:
-                for case, sample in _samples(bench, system, cases).items():
-                    rows[case].samples[system.name] = [sample]
-                    say(f"  {rows[case].case} | {system.name}: {sample}")
-        table.rows += rows.values()
+    turns = _turns(bench)
+    rows = {case: Row(str(case)) for case in dict.fromkeys(turns)}
+    for chosen in software(bench):
+        with running(bench, chosen, SETTINGS) as system:
+            for case, sample in _samples(system, turns).items():
+                rows[case].samples[system.name] = [sample]
+                say(f"  {case} | {system.name}: {sample}")
+    table.rows += rows.values()
     yield table
 
 
-def _samples(bench: Bench, system: MeasuredCluster, cases: tuple[Case, ...]) -> dict[Case, Sample]:
+def _turns(bench: Bench) -> list[Case]:
+    """Every case once, and again those that are not through yet."""
+    if bench.effort.quick:
+        return [case for case in CASES if case.way is kill] * QUICK_TIMES
+    return [case for turn in range(KILLS) for case, times in CASES.items() if turn < times]
+
+
+def _samples(system: MeasuredCluster, turns: list[Case]) -> dict[Case, Sample]:
     cluster, topic = system.cluster, f"failover-{next(_topics)}"
     cluster.create_topic(topic, PARTITIONS)
     flow, moments = Flow(cluster.bootstrap_servers, topic, PARTITIONS, rate=RATE), list[float]()
-    turns = cases * (QUICK_TIMES if bench.effort.quick else FULL_TIMES)
     flow.start()
     for case in turns:
         _lead_as_preferred(cluster, topic)
@@ -101,9 +109,12 @@ def _samples(bench: Bench, system: MeasuredCluster, cases: tuple[Case, ...]) -> 
         flow.wait_for_acks(RATE)
         cluster.brokers[victim].start()
         cluster.wait_in_sync(topic)
+        say(f"  {case} | {system.name}: done")
     flow.finish()
-    gaps = longest_gaps(flow.judge(), moments)
-    return {case: _sample([gap for gap, of in zip(gaps, turns, strict=True) if of is case]) for case in cases}
+    gaps: dict[Case, list[float]] = {}
+    for case, gap in zip(turns, longest_gaps(flow.judge(), moments), strict=True):
+        gaps.setdefault(case, []).append(gap)
+    return {case: _sample(seen) for case, seen in gaps.items()}
 
 
 def _lead_as_preferred(cluster: Cluster, topic: str) -> None:

@@ -13,6 +13,7 @@ from penstock.testing.history.events import History, Partition, ReplicaLog
 
 DEADLINE_SECONDS = 90.0
 AT_ONCE = 200
+PORTIONS_A_SECOND = 50
 
 
 class Load(threading.Thread):
@@ -30,8 +31,8 @@ class Load(threading.Thread):
     ) -> None:
         super().__init__(daemon=True)
         self._partitions = partitions
-        self._at_once = AT_ONCE if rate is None else max(1, rate // 50)
-        self._pause = 0.001 if rate is None else 0.02
+        self._at_once = AT_ONCE if rate is None else max(1, rate // PORTIONS_A_SECOND)
+        self._is_paced = rate is not None
         self._stopping = threading.Event()
         defaults = {
             "bootstrap.servers": servers,
@@ -43,14 +44,17 @@ class Load(threading.Thread):
         self.producer = RecordedProducer(recorder, name, {**defaults, **(config or {})})
 
     def run(self) -> None:
-        number = 0
+        number, due = 0, time.monotonic()
         while not self._stopping.is_set():
             for _ in range(self._at_once):
                 number += 1
                 if not self.producer.send(self._partitions[number % len(self._partitions)]):
                     self.producer.poll(0.1)
                     break
-            self.producer.poll(self._pause)
+            self.producer.poll(0.001)
+            if self._is_paced:  # a poll ends with the first report that comes, so it is no pause
+                due = max(due + 1 / PORTIONS_A_SECOND, time.monotonic() - 1)
+                self._stopping.wait(due - time.monotonic())
 
     def stop(self) -> None:
         self._stopping.set()
