@@ -197,6 +197,17 @@ def test_a_fetch_is_held_until_there_is_something_to_tell() -> None:
     assert all(answer.batches for answer in answers)
 
 
+def test_an_idle_leader_answers_before_a_follower_with_little_patience_gives_up() -> None:
+    quorum = Quorum(1, 2, 3)
+    quorum[2].start(Timeouts(request_timeout_ms=300))
+    quorum.elect(1)
+    follower = quorum[2].raft.state.role
+    assert isinstance(follower, Follower)
+    heard_last = follower.fetch_deadline
+    quorum.wait(250)
+    assert follower.fetch_deadline > heard_last
+
+
 def test_a_follower_that_is_too_far_behind_gets_the_snapshot_first() -> None:
     quorum = Quorum(1, 2, 3)
     quorum.elect(1)

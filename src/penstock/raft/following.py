@@ -39,7 +39,7 @@ def fetch(state: State, follower: Follower) -> None:
     if follower.snapshot is not None:
         ask_for_chunk(state, follower, follower.snapshot)
     else:
-        follower.asked = _ask(state, follower.leader_id, state.timeouts.fetch_max_wait_ms)
+        follower.asked = _ask(state, follower.leader_id, state.timeouts.hold_ms)
 
 
 def tick_unattached(state: State, role: Unattached) -> None:

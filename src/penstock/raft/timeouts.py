@@ -29,5 +29,10 @@ class Timeouts:
     """What one answer to a fetch of a snapshot may carry."""
 
     @property
+    def hold_ms(self) -> int:
+        """How long the leader may hold a fetch of ours: it has to answer well before we give up on it."""
+        return min(self.fetch_max_wait_ms, self.request_timeout_ms // 2, self.fetch_timeout_ms // 2)
+
+    @property
     def check_quorum_ms(self) -> float:
         return self.fetch_timeout_ms * 1.5
