@@ -201,10 +201,11 @@ def test_an_idle_leader_answers_before_a_follower_with_little_patience_gives_up(
     quorum = Quorum(1, 2, 3)
     quorum[2].start(Timeouts(request_timeout_ms=300))
     quorum.elect(1)
+    quorum.wait(200)
     follower = quorum[2].raft.state.role
     assert isinstance(follower, Follower)
     heard_last = follower.fetch_deadline
-    quorum.wait(250)
+    quorum.wait(Timeouts().fetch_timeout_ms)
     assert follower.fetch_deadline > heard_last
 
 
