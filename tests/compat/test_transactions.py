@@ -11,6 +11,8 @@ import pytest
 from aiokafka import AIOKafkaProducer
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
+from tests.peers.topic_reader import read_topic
+
 SECONDS = 15
 _names = itertools.count()
 
@@ -40,20 +42,8 @@ def consumer(servers: str, group: str, isolation: str = "read_committed") -> Con
     )
 
 
-def read(servers: str, topic: str, partitions: int = 1, isolation: str = "read_committed") -> list[str]:
-    """Everything up to the end of every partition, as this isolation sees the end."""
-    reader = consumer(servers, f"read-{next(_names)}", isolation)
-    reader.assign([TopicPartition(topic, index, 0) for index in range(partitions)])
-    values, ended, deadline = [], 0, time.monotonic() + SECONDS
-    while ended < partitions:
-        assert time.monotonic() < deadline, values
-        for message in reader.consume(100, 0.2):
-            if message.error() is None:
-                values.append(message.value().decode())
-            else:
-                ended += 1
-    reader.close()
-    return values
+def read(servers: str, topic: str, isolation: str = "read_committed") -> list[str]:
+    return [message.value().decode() for message in read_topic(servers, topic, isolation)]
 
 
 def test_commits_are_read_and_aborts_are_not(servers: str, topic: Callable[[int], str]) -> None:
@@ -67,7 +57,7 @@ def test_commits_are_read_and_aborts_are_not(servers: str, topic: Callable[[int]
         else:
             writer.abort_transaction(SECONDS)
     committed = sorted(str(number) for number in range(30) if number % 3)
-    assert sorted(read(servers, name, 2)) == sorted(committed * 2)
+    assert sorted(read(servers, name)) == sorted(committed * 2)
 
 
 def test_readers_of_committed_records_stop_at_an_open_transaction(
@@ -160,7 +150,7 @@ def test_aiokafka_commits_and_aborts(servers: str, topic: Callable[[int], str]) 
             await writer.stop()
 
     asyncio.run(asyncio.wait_for(write(), 60))
-    assert sorted(read(servers, name, 2)) == ["1", "3", "5"]
+    assert sorted(read(servers, name)) == ["1", "3", "5"]
     member = consumer(servers, "aio-group")
     (found,) = member.committed([TopicPartition(name, 0)], SECONDS)
     assert found.offset == 6

@@ -26,6 +26,7 @@ from penstock.wire.partitioner import partition_for_key
 from penstock.wire.produce import Producer
 from tests.faults.pipeline_rig import Driver, Rig, standalone
 from tests.faults.streams_driver import INPUTS, STREAMS, TABLES, topology
+from tests.peers.topic_reader import read_topic
 
 APPLICATION = "killed"
 PARTITIONS = 2
@@ -79,24 +80,15 @@ def judged(found: dict[str, list[tuple[Any, Any]]]) -> dict[str, Any]:
 
 
 def results(servers: str) -> dict[str, Any]:
-    found: dict[str, list[tuple[Any, Any]]] = {name: [] for name in (*STREAMS, *TABLES)}
-    consumer = Consumer(
-        {
-            "bootstrap.servers": servers,
-            "group.id": "judge",
-            "isolation.level": "read_committed",
-            "enable.partition.eof": True,
-            "log_level": 0,
-        }
-    )
-    for name, rows in found.items():
-        for partition in range(PARTITIONS):
-            consumer.assign([TopicPartition(name, partition, 0)])
-            while (message := consumer.poll(30)) is not None and message.error() is None:
-                value = message.value()
-                rows.append((message.key().decode(), None if value is None else value.decode()))
-    consumer.close()
+    found = {
+        name: [(text(message.key()), text(message.value())) for message in read_topic(servers, name)]
+        for name in (*STREAMS, *TABLES)
+    }
     return judged(found)
+
+
+def text(data: bytes | None) -> str | None:
+    return None if data is None else data.decode()
 
 
 class Progress:

@@ -11,6 +11,7 @@ from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartit
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic
 
 from penstock.testing import Broker
+from tests.peers.topic_reader import read_topic
 
 DEADLINE_SECONDS = 30.0
 COMPACTED = {"cleanup.policy": "compact", "segment.bytes": "20000", "min.cleanable.dirty.ratio": "0.1"}
@@ -54,26 +55,8 @@ def send(broker: Broker, topic: str, items: list[tuple[bytes | None, bytes | Non
 
 
 def read(broker: Broker, topic: str) -> list[tuple[int, bytes | None, bytes | None]]:
-    settings = {
-        "bootstrap.servers": broker.bootstrap_servers,
-        "group.id": "reader",
-        "enable.auto.commit": False,
-        "enable.partition.eof": True,
-    }
-    consumer = Consumer(settings)
-    consumer.assign([TopicPartition(topic, 0, 0)])
-    found = []
-    deadline = time.monotonic() + DEADLINE_SECONDS
-    while time.monotonic() < deadline:
-        message = consumer.poll(1.0)
-        if message is None:
-            continue
-        if message.error() is not None:
-            assert message.error().code() == KafkaError._PARTITION_EOF
-            break
-        found.append((message.offset(), message.key(), message.value()))
-    consumer.close()
-    return found
+    found = read_topic(broker.bootstrap_servers, topic)
+    return [(message.offset(), message.key(), message.value()) for message in found]
 
 
 def wait_for(condition: Callable[[], bool]) -> None:

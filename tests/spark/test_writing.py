@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
+from confluent_kafka import Message, Producer
 from confluent_kafka.admin import AdminClient
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
@@ -21,6 +21,7 @@ from penstock.spark import transactional, write_stream
 from penstock.spark.options import OptionError, write_options
 from penstock.spark.transactional import TransactionalWriter
 from penstock.testing.process import BrokerProcess
+from tests.peers.topic_reader import read_topic
 
 SECONDS = 240
 pytestmark = pytest.mark.timeout(300)  # a loaded machine starts Spark slowly
@@ -72,27 +73,12 @@ class Pipeline:
         assert query.awaitTermination(SECONDS), "the query has not ended"
 
     def written(self, isolation: str = "read_committed") -> list[tuple[int, str]]:
-        """Partition and value of what stands in the output, in the order of the offsets."""
+        """Partition and value of what stands in the output, partition by partition."""
         return [(found.partition(), found.value().decode()) for found in self.read(self.output, isolation)]
 
     def read(self, topic: str, isolation: str = "read_committed") -> list[Message]:
         """All of a topic, as somebody else's client sees it."""
-        settings = {"bootstrap.servers": self.servers, "group.id": "judge", "enable.partition.eof": True}
-        consumer = Consumer({**settings, "isolation.level": isolation, "enable.auto.commit": False})
-        partitions = consumer.list_topics(topic, 20).topics[topic].partitions
-        consumer.assign([TopicPartition(topic, number, 0) for number in partitions])
-        found: list[Message] = []
-        ended = 0
-        while ended < len(partitions):
-            message = consumer.poll(20)
-            assert message is not None, f"{topic} cannot be read to its end"
-            if message.error() is None:
-                found.append(message)
-            else:
-                assert message.error().code() == KafkaError._PARTITION_EOF, message.error()
-                ended += 1
-        consumer.close()
-        return sorted(found, key=lambda message: message.offset())
+        return read_topic(self.servers, topic, isolation)
 
     def values(self) -> list[str]:
         return sorted(value for _, value in self.written())

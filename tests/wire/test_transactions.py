@@ -6,8 +6,6 @@ from collections.abc import Callable
 from itertools import count
 
 import pytest
-from confluent_kafka import Consumer
-from confluent_kafka import TopicPartition as Position
 
 from penstock.coordinator.decision import Decision
 from penstock.protocol.apis import Api
@@ -25,6 +23,7 @@ from penstock.wire.errors import DeadlineExceeded, Fenced, Refused
 from penstock.wire.pack import pack_records
 from penstock.wire.produce import Producer, ProducerOptions
 from penstock.wire.transactions import OffsetToCommit, Transaction, TransactionOwner
+from tests.peers.topic_reader import read_topic
 
 _ids = count()
 
@@ -65,27 +64,8 @@ def write_until_refused(cluster: Cluster, transaction: Transaction, partition: T
         deadline.pause(3)
 
 
-def committed_values(servers: str, topic: str, partitions: int = 1) -> list[bytes]:
-    consumer = Consumer(
-        {
-            "bootstrap.servers": servers,
-            "group.id": "reader",
-            "isolation.level": "read_committed",
-            "enable.partition.eof": True,
-            "auto.offset.reset": "earliest",
-        }
-    )
-    consumer.assign([Position(topic, partition, 0) for partition in range(partitions)])
-    found, ended = [], 0
-    while ended < partitions:
-        message = consumer.poll(20)
-        assert message is not None, f"{len(found)} records and no end"
-        if message.error():
-            ended += 1
-        else:
-            found.append(message.value())
-    consumer.close()
-    return found
+def committed_values(servers: str, topic: str) -> list[bytes]:
+    return [message.value() for message in read_topic(servers, topic)]
 
 
 def test_what_several_writers_wrote_is_seen_when_it_is_committed_and_what_was_aborted_never(
@@ -101,7 +81,7 @@ def test_what_several_writers_wrote_is_seen_when_it_is_committed_and_what_was_ab
             owner.abort(soon())
         else:
             owner.commit(soon())
-    assert sorted(committed_values(servers, topic, 2)) == [b"0-0", b"0-1", b"2-0", b"2-1"]
+    assert sorted(committed_values(servers, topic)) == [b"0-0", b"0-1", b"2-0", b"2-1"]
 
 
 def test_each_transaction_has_an_epoch_of_its_own_so_that_sequences_begin_anew(
@@ -187,7 +167,7 @@ def test_a_late_writer_of_an_aborted_transaction_is_refused(
         with pytest.raises(Fenced):
             write(cluster, first, TopicPartition(topic, partition), b"late")
     owner.commit(soon())
-    assert committed_values(servers, topic, 2) == [b"second"] * 2
+    assert committed_values(servers, topic) == [b"second"] * 2
 
 
 @pytest.mark.parametrize("way", list(Way))

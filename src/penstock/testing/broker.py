@@ -6,22 +6,31 @@ import shutil
 import tempfile
 from collections.abc import Mapping
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
 
 from penstock.server.main import RunningBroker
 from penstock.settings import BrokerSettings
+
+SUITED: Final = {
+    "listeners": "PLAINTEXT://127.0.0.1:0",
+    "group.initial.rebalance.delay.ms": "0",
+    "offsets.topic.num.partitions": "4",
+    "transaction.state.log.num.partitions": "4",
+}
+"""What suits a test: the first member of a group waits for no others, and few logs are opened and closed."""
 
 
 class Broker:
     """`with Broker() as broker: …` gives `broker.bootstrap_servers`.
 
     Without `data` the logs live in a temporary directory that goes with the broker; with it they stay, and a
-    second `Broker` on the same directory goes on where the first one stopped. `settings` takes Kafka's names.
+    second `Broker` on the same directory goes on where the first one stopped. `settings` takes Kafka's names,
+    and wins over what suits a test.
     """
 
     def __init__(self, data: str | None = None, settings: Mapping[str, str] | None = None) -> None:
         self._temporary = tempfile.mkdtemp(prefix="penstock-") if data is None else None
-        defaults = {"listeners": "PLAINTEXT://127.0.0.1:0", "log.dirs": data or self._temporary or ""}
+        defaults = {**SUITED, "log.dirs": data or self._temporary or ""}
         self._broker: RunningBroker | None = None
         self._settings = BrokerSettings.from_texts({**defaults, **(settings or {})})
 

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 from pyspark.sql import SparkSession
 
 from penstock.streams import Application, Topology
 from penstock.testing import Broker
+from tests.peers.topic_reader import read_topic
 
 PATIENCE_SECONDS = 280.0
 _numbers = count()
@@ -44,23 +45,10 @@ class Topics:
 
     def read(self, topic: str) -> list[tuple[bytes | None, bytes | None, int]]:
         """All that is committed, partition by partition."""
-        consumer = Consumer(
-            {
-                "bootstrap.servers": self.servers,
-                "group.id": "judge",
-                "isolation.level": "read_committed",
-                "enable.partition.eof": True,
-                "log_level": 0,
-            }
-        )
-        partitions = consumer.list_topics(topic, timeout=20).topics[topic].partitions
-        found = []
-        for number in sorted(partitions):
-            consumer.assign([TopicPartition(topic, number, 0)])
-            while (message := consumer.poll(20)) is not None and message.error() is None:
-                found.append((message.key(), message.value(), message.timestamp()[1]))
-        consumer.close()
-        return found
+        return [
+            (message.key(), message.value(), message.timestamp()[1])
+            for message in read_topic(self.servers, topic)
+        ]
 
     def wait(self, topic: str, count: int) -> list[tuple[bytes | None, bytes | None, int]]:
         """As `read`, as soon as there is so much."""

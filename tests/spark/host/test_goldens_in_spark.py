@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 from pyspark.sql import SparkSession
 
@@ -26,6 +25,7 @@ from penstock.wire.cluster import TopicPartition as WireTopicPartition
 from penstock.wire.pack import pack_records
 from penstock.wire.produce import Producer
 from tests.golden.streams.topologies import build
+from tests.peers.topic_reader import read_topic
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "streams"
 PATIENCE_SECONDS = 280
@@ -119,20 +119,11 @@ def process(spark: SparkSession, application: Application) -> None:
 
 
 def rows(servers: str, topic: str) -> list[list[Any]]:
-    settings = {
-        "bootstrap.servers": servers,
-        "group.id": "judge",
-        "enable.partition.eof": True,
-        "log_level": 0,
-    }
-    consumer = Consumer({**settings, "isolation.level": "read_committed"})
-    consumer.assign([TopicPartition(topic, 0, 0)])
     found = []
-    while (message := consumer.poll(20)) is not None and message.error() is None:
+    for message in read_topic(servers, topic):
         row = [text(message.key()), text(message.value()), message.timestamp()[1]]
         headers = {name: (value or b"").decode() for name, value in message.headers() or ()}
         found.append([*row, headers] if headers else row)
-    consumer.close()
     return found
 
 
