@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import os
+
+from tests.peers.apache_kafka import QUICK_JAVA
+
+# Of each JVM that a test starts, Spark's in processes of their own among them.
+os.environ.setdefault("JDK_JAVA_OPTIONS", " ".join(QUICK_JAVA))
+
 pytest_plugins = [
     "pytester",  # the policies are tested by running pytest inside pytest
     "tests.house.forms",
     "tests.house.skip_policy",
     "tests.house.time_budget",
+    "tests.peers.java_programs",  # one JVM for all areas
 ]

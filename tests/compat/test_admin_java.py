@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import subprocess
-from pathlib import Path
+from tests.peers.java_programs import JavaPrograms
 
-import pytest
-
-from tests.peers.apache_kafka import Unavailable, jars
-
-JAVA_SECONDS = 60
 EXPECTED = {
     "quotas": "{ClientQuotaEntity(entries={user=alice})={producer_byte_rate=1024.0}}",
     "retention.ms": "7777 DYNAMIC_TOPIC_CONFIG",
@@ -27,14 +21,7 @@ EXPECTED = {
 }
 
 
-def test_java_sees_what_is_there(servers: str) -> None:
-    try:
-        libs = jars()
-    except Unavailable as reason:
-        pytest.skip(str(reason))
-    source = Path(__file__).with_name("AdminCheck.java")
-    command = ["java", "-XX:TieredStopAtLevel=1", "-cp", f"{libs}/*", str(source), servers, "java-admin"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=JAVA_SECONDS)
-    assert done.returncode == 0, done.stderr
-    found = dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
+def test_java_sees_what_is_there(servers: str, java_programs: JavaPrograms) -> None:
+    said = java_programs.run("AdminCheck", servers, "java-admin")
+    found = dict(line.split("=", 1) for line in said.splitlines() if "=" in line)
     assert {name: found.get(name) for name in EXPECTED} == EXPECTED

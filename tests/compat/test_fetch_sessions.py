@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 
 from penstock.testing import Broker
-from tests.peers.apache_kafka import Unavailable, jars
+from tests.peers.java_programs import JavaPrograms
 
 PARTITIONS = 8
 RECORDS = 40
-JAVA_SECONDS = 60
 EXPECTED = {index: [f"v{sent}" for sent in range(index, RECORDS, PARTITIONS)] for index in range(PARTITIONS)}
 
 
@@ -65,15 +62,10 @@ def gather(consumer: KafkaConsumer, received: dict[int, list[str]], timeout_ms: 
         received[place.partition] += [record.value.decode() for record in records]
 
 
-def test_the_java_client_reads_all_partitions_in_order(broker: Broker, topic: str) -> None:
-    try:
-        libs = jars()
-    except Unavailable as reason:
-        pytest.skip(str(reason))
-    source = Path(__file__).with_name("FetchSessionCheck.java")
-    command = ["java", "-XX:TieredStopAtLevel=1", "-cp", f"{libs}/*", str(source)]
-    arguments = [broker.bootstrap_servers, topic, str(PARTITIONS), str(RECORDS)]
-    done = subprocess.run([*command, *arguments], capture_output=True, text=True, timeout=JAVA_SECONDS)
-    assert done.returncode == 0, done.stderr
-    lines = [line.split(" ") for line in done.stdout.splitlines() if line[:1].isdigit()]
+def test_the_java_client_reads_all_partitions_in_order(
+    broker: Broker, topic: str, java_programs: JavaPrograms
+) -> None:
+    arguments = (broker.bootstrap_servers, topic, str(PARTITIONS), str(RECORDS))
+    said = java_programs.run("FetchSessionCheck", *arguments)
+    lines = [line.split(" ") for line in said.splitlines() if line[:1].isdigit()]
     assert {int(index): values.split(",") for index, values in lines} == EXPECTED

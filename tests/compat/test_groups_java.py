@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,9 +14,9 @@ from penstock.testing import Broker
 from penstock.testing.process import BrokerProcess
 from tests.compat.churn import LONG_SECONDS, PARTITIONS, SETTINGS, TOPIC, stand_the_churn, until
 from tests.compat.test_groups import PROTOCOLS, Watched
-from tests.peers.apache_kafka import Unavailable, jars, tool_jars
+from tests.peers.apache_kafka import QUICK_JAVA
+from tests.peers.java_programs import JavaPrograms
 
-JAVA_SECONDS = 120
 GROUPS = ("Range", "RoundRobin", "Sticky", "CooperativeSticky", "Consumer", "ConsumerRange")
 
 
@@ -28,32 +27,16 @@ def broker(tmp_path: Path) -> Iterator[Broker]:
         yield running
 
 
-def java(libs: Path, *arguments: str) -> str:
-    command = ["java", "-XX:TieredStopAtLevel=1", "-cp", f"{libs}/*", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=JAVA_SECONDS)
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
-    return done.stdout
-
-
-def available(fetch: object) -> Path:
-    try:
-        return fetch()  # type: ignore[operator,no-any-return]
-    except Unavailable as reason:
-        pytest.skip(str(reason))
-
-
 def make_topic(servers: str, name: str, partitions: int) -> None:
     admin = AdminClient({"bootstrap.servers": servers})
     admin.create_topics([NewTopic(name, partitions)])[name].result(10)
 
 
 def test_the_java_client_shares_partitions_by_every_assignor_while_members_come_and_go(
-    broker: Broker,
+    broker: Broker, java_programs: JavaPrograms
 ) -> None:
-    libs = available(jars)
     make_topic(broker.bootstrap_servers, "java", 6)
-    source = Path(__file__).with_name("GroupCheck.java")
-    said = java(libs, str(source), broker.bootstrap_servers, "java", "1500")
+    said = java_programs.run("GroupCheck", broker.bootstrap_servers, "java", "1500")
     assert [line for line in said.splitlines() if line.startswith(GROUPS)] == [
         f"{name} ok" for name in GROUPS
     ]
@@ -70,24 +53,18 @@ MEMBERS = {
 }
 
 
-def compiled_member(classes: Path) -> list[str]:
-    """The command that starts GroupMember, which is compiled there; servers, topic, group and settings
-    follow."""
-    libs = available(jars)
-    source = Path(__file__).with_name("GroupMember.java")
-    compiler = ["javac", "-cp", f"{libs}/*", "-d", str(classes), str(source)]
-    subprocess.run(compiler, check=True, capture_output=True, timeout=JAVA_SECONDS)
-    small = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx96m")
-    return ["java", *small, "-cp", f"{classes}:{libs}/*", "GroupMember"]
+def java_member(programs: JavaPrograms) -> list[str]:
+    """The command that starts GroupMember; servers, topic, group and settings follow."""
+    return ["java", *QUICK_JAVA, "-Xmx96m", "-cp", programs.class_path, "GroupMember"]
 
 
 @pytest.mark.claim("A10")
 @pytest.mark.timeout(900)
-def test_java_members_come_and_go_and_the_broker_is_killed(tmp_path: Path, long_form: bool) -> None:
-    java_member = compiled_member(tmp_path / "classes")
-
+def test_java_members_come_and_go_and_the_broker_is_killed(
+    tmp_path: Path, java_programs: JavaPrograms, long_form: bool
+) -> None:
     def member(servers: str, topic: str, group: str) -> list[str]:
-        return [*java_member, servers, topic, group, *MEMBERS[group]]
+        return [*java_member(java_programs), servers, topic, group, *MEMBERS[group]]
 
     groups = list(MEMBERS) if long_form else ["consumer", "cooperative"]
     with BrokerProcess(str(tmp_path / "data"), settings=SETTINGS) as process:
@@ -95,28 +72,29 @@ def test_java_members_come_and_go_and_the_broker_is_killed(tmp_path: Path, long_
         stand_the_churn(process, groups, member, LONG_SECONDS if long_form else 0)
 
 
-def test_kafkas_consumer_performance_test_and_group_command_run(broker: Broker) -> None:
-    libs = available(tool_jars)
+def test_kafkas_consumer_performance_test_and_group_command_run(
+    broker: Broker, java_programs: JavaPrograms
+) -> None:
     servers = broker.bootstrap_servers
     make_topic(servers, "perf", 2)
     producer = Producer({"bootstrap.servers": servers})
     for number in range(2000):
         producer.produce("perf", b"x" * 100, partition=number % 2)
     producer.flush(10)
-    said = java(
-        libs,
+    said = java_programs.run(
         "org.apache.kafka.tools.ConsumerPerformance",
         *("--bootstrap-server", servers, "--topic", "perf", "--num-records", "2000", "--group", "perf"),
     )
     assert said.splitlines()[1].split(", ")[4] == "2000"
     command = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
-    told = java(libs, command, "--bootstrap-server", servers, "--describe", "--group", "perf")
+    told = java_programs.run(command, "--bootstrap-server", servers, "--describe", "--group", "perf")
     rows = [line.split() for line in told.splitlines() if line.startswith("perf")]
     assert [(row[1], row[2], row[4]) for row in rows] == [("perf", "0", "1000"), ("perf", "1", "1000")]
 
 
-def test_kafkas_dump_tool_reads_every_kind_of_record(broker: Broker, tmp_path: Path) -> None:
-    libs = available(jars)
+def test_kafkas_dump_tool_reads_every_kind_of_record(
+    broker: Broker, tmp_path: Path, java_programs: JavaPrograms
+) -> None:
     servers = broker.bootstrap_servers
     make_topic(servers, "dumped", 4)
     cooperative = {"partition.assignment.strategy": "cooperative-sticky"}
@@ -130,7 +108,7 @@ def test_kafkas_dump_tool_reads_every_kind_of_record(broker: Broker, tmp_path: P
         member.close()
     broker.stop()
     log = tmp_path / "data" / "__consumer_offsets-0" / "00000000000000000000.log"
-    said = java(libs, "kafka.tools.DumpLogSegments", "--offsets-decoder", "--files", str(log))
+    said = java_programs.run("kafka.tools.DumpLogSegments", "--offsets-decoder", "--files", str(log))
     kinds = Counter(
         line.split('"type":"')[1].split('"')[0] for line in said.splitlines() if '"type":"' in line
     )

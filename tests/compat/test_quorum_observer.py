@@ -5,10 +5,8 @@ from __future__ import annotations
 import socket
 import struct
 import time
-from collections.abc import Iterator
 from random import Random
 
-import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from penstock.clock import SystemClock
@@ -22,29 +20,22 @@ from penstock.records.record import decode_batch
 from penstock.settings import TopicSettings
 from penstock.storage.log import Log
 from penstock.testing.disk import SimDisk
-from tests.peers.apache_kafka import CLUSTER_ID, ApacheKafka, Unavailable
+from tests.peers.apache_kafka import CLUSTER_ID, ApacheKafka, apache_kafka  # noqa: F401 (a fixture)
 
 VOTER, OBSERVER = 1, 99
 PATIENCE_SECONDS = 30
 
 
-@pytest.fixture
-def controller() -> Iterator[ApacheKafka]:
-    try:
-        with ApacheKafka() as kafka:
-            yield kafka
-    except Unavailable as reason:
-        pytest.skip(str(reason))
-
-
-def test_an_observer_follows_apache_kafkas_metadata_log(controller: ApacheKafka) -> None:
+def test_an_observer_follows_apache_kafkas_metadata_log(apache_kafka: ApacheKafka) -> None:  # noqa: F811
     disk = SimDisk(Random(1))
     log = QuorumLog(Log.open(disk, "/log", TopicSettings(), SystemClock(), clean=False), disk)
     raft = Raft(OBSERVER, frozenset({VOTER}), log, SystemClock(), Random(1))
-    admin = AdminClient({"bootstrap.servers": controller.bootstrap_servers})
+    admin = AdminClient({"bootstrap.servers": apache_kafka.bootstrap_servers})
     admin.create_topics([NewTopic("observed", 3, 1)])["observed"].result(timeout=PATIENCE_SECONDS)
     deadline = time.monotonic() + PATIENCE_SECONDS
-    with socket.create_connection(("127.0.0.1", controller.controller_port), PATIENCE_SECONDS) as connection:
+    with socket.create_connection(
+        ("127.0.0.1", apache_kafka.controller_port), PATIENCE_SECONDS
+    ) as connection:
         while not _has_topic(log, raft.high_watermark) and time.monotonic() < deadline:
             raft.tick()
             for message in raft.ready().messages:

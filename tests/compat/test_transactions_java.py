@@ -12,8 +12,8 @@ from confluent_kafka import Producer
 
 from penstock.testing import Broker
 from tests.cli.test_transaction import hang
-from tests.compat.test_groups_java import available, java, make_topic
-from tests.peers.apache_kafka import jars, tool_jars
+from tests.compat.test_groups_java import make_topic
+from tests.peers.java_programs import JavaPrograms
 
 TRANSACTIONS = "org.apache.kafka.tools.TransactionsCommand"
 
@@ -29,17 +29,17 @@ def broker(tmp_path: Path) -> Iterator[Broker]:
         yield running
 
 
-def test_the_java_client_copies_is_fenced_and_times_out(broker: Broker) -> None:
-    libs = available(jars)
+def test_the_java_client_copies_is_fenced_and_times_out(broker: Broker, java_programs: JavaPrograms) -> None:
     for name in ("java-in", "java-out", "java-fenced", "java-timed"):
         make_topic(broker.bootstrap_servers, name, 2)
-    source = Path(__file__).with_name("TransactionCheck.java")
-    said = java(libs, str(source), broker.bootstrap_servers)
+    said = java_programs.run("TransactionCheck", broker.bootstrap_servers)
     assert said.split("\n")[:3] == ["copied ok", "fenced ok", "timed-out ok"]
 
 
-def test_kafkas_tool_lists_describes_aborts_and_finds_transactions(broker: Broker) -> None:
-    libs, servers = available(tool_jars), broker.bootstrap_servers
+def test_kafkas_tool_lists_describes_aborts_and_finds_transactions(
+    broker: Broker, java_programs: JavaPrograms
+) -> None:
+    servers = broker.bootstrap_servers
     make_topic(servers, "t", 2)
     producer = Producer({"bootstrap.servers": servers, "transactional.id": "tx"})
     producer.init_transactions(10)
@@ -47,26 +47,27 @@ def test_kafkas_tool_lists_describes_aborts_and_finds_transactions(broker: Broke
     producer.produce("t", "open", partition=1)
     producer.flush(10)
     at = ("--bootstrap-server", servers)
-    rows = _table(java(libs, TRANSACTIONS, *at, "list"))
+    rows = _table(java_programs.run(TRANSACTIONS, *at, "list"))
     assert [(row[0], row[3]) for row in rows] == [("tx", "Ongoing")]
-    (row,) = _table(java(libs, TRANSACTIONS, *at, "describe", "--transactional-id", "tx"))
+    (row,) = _table(java_programs.run(TRANSACTIONS, *at, "describe", "--transactional-id", "tx"))
     assert (row[1], row[4], row[5], row[-1]) == ("tx", "Ongoing", "60000", "t-1")
-    (open_one,) = _table(
-        java(libs, TRANSACTIONS, *at, "describe-producers", "--topic", "t", "--partition", "1")
-    )
+    describe = ("describe-producers", "--topic", "t", "--partition", "1")
+    (open_one,) = _table(java_programs.run(TRANSACTIONS, *at, *describe))
     assert open_one[-1] == "0"  # where its transaction begins
-    java(libs, TRANSACTIONS, *at, "abort", "--topic", "t", "--partition", "1", "--start-offset", "0")
-    (ended,) = _table(java(libs, TRANSACTIONS, *at, "describe-producers", "--topic", "t", "--partition", "1"))
+    java_programs.run(TRANSACTIONS, *at, "abort", "--topic", "t", "--partition", "1", "--start-offset", "0")
+    (ended,) = _table(java_programs.run(TRANSACTIONS, *at, *describe))
     assert ended[-1] == "None"
     make_topic(servers, "hung", 1)
     hang(servers, "hung")
     search = ("--topic", "hung", "--max-transaction-timeout", "1")
-    (found,) = _table(java(libs, TRANSACTIONS, *at, "find-hanging", *search))
+    (found,) = _table(java_programs.run(TRANSACTIONS, *at, "find-hanging", *search))
     assert found[:3] == ["hung", "0", "77"]
 
 
-def test_kafkas_dump_tool_reads_our_transaction_log(broker: Broker, tmp_path: Path) -> None:
-    libs, servers = available(jars), broker.bootstrap_servers
+def test_kafkas_dump_tool_reads_our_transaction_log(
+    broker: Broker, tmp_path: Path, java_programs: JavaPrograms
+) -> None:
+    servers = broker.bootstrap_servers
     make_topic(servers, "t", 2)
     producer = Producer({"bootstrap.servers": servers, "transactional.id": "tx"})
     producer.init_transactions(10)
@@ -75,7 +76,7 @@ def test_kafkas_dump_tool_reads_our_transaction_log(broker: Broker, tmp_path: Pa
     producer.commit_transaction(10)
     broker.stop()
     log = tmp_path / "data" / "__transaction_state-0" / "00000000000000000000.log"
-    said = java(libs, "kafka.tools.DumpLogSegments", "--transaction-log-decoder", "--files", str(log))
+    said = java_programs.run("kafka.tools.DumpLogSegments", "--transaction-log-decoder", "--files", str(log))
     values = [json.loads(found) for found in re.findall(r"payload: (\{.*\})", said)]
     assert [value["data"]["transactionStatus"] for value in values] == [0, 1, 2, 4]
     assert values[2]["data"]["transactionPartitions"] == [{"topic": "t", "partitionIds": [1]}]

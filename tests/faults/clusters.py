@@ -37,7 +37,7 @@ FENCED_SECONDS: Final = 4.0
 LOOK_SECONDS: Final = 0.1
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def software(pytestconfig: pytest.Config) -> Software:
     if not pytestconfig.getoption("--apache"):
         return Penstock()

@@ -18,6 +18,7 @@ RETRY_SECONDS = 0.2
 TRANSIENT = (
     KafkaError._TRANSPORT,
     KafkaError._TIMED_OUT,
+    KafkaError._DESTROY_BROKER,  # the one that was asked has left the metadata
     KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
     KafkaError.COORDINATOR_NOT_AVAILABLE,
     KafkaError.NOT_COORDINATOR,

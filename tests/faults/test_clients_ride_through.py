@@ -20,7 +20,7 @@ from penstock.testing.cluster import Cluster, Software
 from tests.compat import group_member
 from tests.compat.churn import PARTITIONS as GROUP_PARTITIONS
 from tests.compat.churn import TOPIC, Command, Crowd, Load, missing, until
-from tests.compat.test_groups_java import compiled_member
+from tests.compat.test_groups_java import java_member
 from tests.faults.clusters import QUICK
 from tests.faults.clusters import software as software
 from tests.faults.test_copy_job import OUTPUT, check, confluent_job, fill, java_job
@@ -97,7 +97,7 @@ JAVA_DEFAULTS: Final = (
 """What GroupMember sets otherwise for tests of one broker."""
 
 
-def confluent_members(_directory: Path) -> Command:
+def confluent_members(_: pytest.FixtureRequest) -> Command:
     script = Path(group_member.__file__)
 
     def member(servers: str, topic: str, group: str) -> list[str]:
@@ -106,11 +106,11 @@ def confluent_members(_directory: Path) -> Command:
     return member
 
 
-def java_members(directory: Path) -> Command:
-    java_member = compiled_member(directory / "classes")
+def java_members(request: pytest.FixtureRequest) -> Command:
+    command = java_member(request.getfixturevalue("java_programs"))
 
     def member(servers: str, topic: str, group: str) -> list[str]:
-        return [*java_member, servers, topic, group, *JAVA_DEFAULTS, *GROUPS[group]]
+        return [*command, servers, topic, group, *JAVA_DEFAULTS, *GROUPS[group]]
 
     return member
 
@@ -119,10 +119,15 @@ def java_members(directory: Path) -> Command:
 @pytest.mark.parametrize("members", [confluent_members, pytest.param(java_members, marks=pytest.mark.long)])
 @pytest.mark.timeout(900)
 def test_groups_ride_through_every_failover(
-    tmp_path: Path, software: Software, members: Callable[[Path], Command], seed: int, long_form: bool
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    software: Software,
+    members: Callable[[pytest.FixtureRequest], Command],
+    seed: int,
+    long_form: bool,
 ) -> None:
     """Three members of each group; whoever coordinates a group is among the brokers that end."""
-    random, ended, member = Random(seed), 0, members(tmp_path)
+    random, ended, member = Random(seed), 0, members(request)
     with Cluster(tmp_path, software, settings=QUICK) as cluster:
         cluster.create_topic(TOPIC, GROUP_PARTITIONS)
         crowd = Crowd(cluster.bootstrap_servers, list(GROUPS), member)

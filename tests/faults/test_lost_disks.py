@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Final
 
 import pytest
@@ -17,11 +16,18 @@ from tests.faults.clusters import software as software
 WAIT_SECONDS: Final = 60.0
 
 
-@pytest.fixture
-def cluster(tmp_path: Path, software: Software) -> Iterator[Cluster]:
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory, software: Software) -> Iterator[Cluster]:
     """The metadata have nodes of their own: here brokers lose their disks, and nobody else."""
-    with Cluster(tmp_path, software, controllers=1, settings=QUICK) as cluster:
+    with Cluster(tmp_path_factory.mktemp("disks"), software, controllers=1, settings=QUICK) as cluster:
         yield cluster
+
+
+@pytest.fixture
+def cluster(shared: Cluster) -> Cluster:
+    """All of it is up, also after a test that failed."""
+    shared.revive()
+    return shared
 
 
 @pytest.mark.claim("A14")

@@ -4,7 +4,6 @@ transactions, producer snapshots."""
 from __future__ import annotations
 
 import re
-import subprocess
 from pathlib import Path
 from random import Random
 
@@ -14,17 +13,16 @@ from penstock.records.codecs import Codec
 from penstock.storage.disk import OsDisk
 from penstock.storage.log import Log
 from penstock.storage.logs import Logs
-from tests.peers.apache_kafka import Unavailable, jars
+from tests.peers.java_programs import JavaPrograms
 from tests.storage.builders import NOW_MS, StillClock, append, settings
 from tests.storage.transactional import Writer
 
 BATCHES = 40
 SMALL = settings(segment_bytes=3000, index_interval_bytes=300)
-DUMP_SECONDS = 60
 
 
 @pytest.fixture(scope="module")
-def dumped(tmp_path_factory: pytest.TempPathFactory) -> str:
+def dumped(tmp_path_factory: pytest.TempPathFactory, java_programs: JavaPrograms) -> str:
     """What the tool says of a log with two segments."""
     data = tmp_path_factory.mktemp("data")
     logs = Logs(OsDisk(), [str(data)], StillClock(), random=Random(1))
@@ -45,7 +43,7 @@ def dumped(tmp_path_factory: pytest.TempPathFactory) -> str:
         )
     write_transactions(log)
     logs.close()
-    return _dump(data / "orders-0")
+    return _dump(java_programs, data / "orders-0")
 
 
 def write_transactions(log: Log) -> None:
@@ -58,24 +56,11 @@ def write_transactions(log: Log) -> None:
     aborted.end(log, commit=False, coordinator_epoch=9)
 
 
-def _dump(directory: Path) -> str:
-    try:
-        classpath = f"{jars()}/*"
-    except Unavailable as reason:
-        pytest.skip(str(reason))
+def _dump(programs: JavaPrograms, directory: Path) -> str:
     suffixes = {".log", ".index", ".timeindex", ".txnindex", ".snapshot"}
-    files = sorted(str(path) for path in directory.iterdir() if path.suffix in suffixes)
-    tool = ["java", "-Xmx128m", "-cp", classpath, "kafka.tools.DumpLogSegments"]
-    command = [
-        *tool,
-        "--deep-iteration",
-        "--print-data-log",
-        "--verify-index-only",
-        "--files",
-        ",".join(files),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=DUMP_SECONDS, check=True)
-    return done.stdout
+    files = ",".join(sorted(str(path) for path in directory.iterdir() if path.suffix in suffixes))
+    options = ("--deep-iteration", "--print-data-log", "--verify-index-only", "--files", files)
+    return programs.run("kafka.tools.DumpLogSegments", *options)
 
 
 def test_every_record_is_read_in_every_codec(dumped: str) -> None:

@@ -15,6 +15,8 @@ from penstock.plan.errors import TopologyError
 from penstock.streams.application import Application
 
 LOOK_EVERY_S: Final = 0.25
+TOPICS_TIMEOUT_S: Final = 60.0
+"""Kafka's `default.api.timeout.ms`: an application may start together with its cluster."""
 
 
 def run(
@@ -52,7 +54,7 @@ def create_missing_topics(
     """Topics by name with their settings; those that exist stay as they are."""
     if not topics:
         return
-    admin = Admin(bootstrap_servers)
+    admin = Admin(bootstrap_servers, timeout_s=TOPICS_TIMEOUT_S)
     for name, settings in topics.items():
         try:
             admin.create_topic(name, partitions, configs=settings)

@@ -100,6 +100,13 @@ class Cluster:
         self.wait_for_brokers(self.brokers)
         return self
 
+    def revive(self) -> None:
+        """Whoever is down comes back, for a cluster that several tests share."""
+        for node in self.nodes:
+            if not node.is_running:
+                node.start()
+        self.wait_for_brokers(self.brokers)
+
     def stop(self) -> None:
         """Kill whatever runs: whoever wants a controlled shutdown asks the nodes for it."""
         self._witnesses.close()
