@@ -79,8 +79,9 @@ class Network:
         return self.address_of(number)
 
     def prefix(self, number: int) -> tuple[str, ...]:
-        """What to write before a command so that it runs at that node."""
-        return ("ip", "netns", "exec", self._namespace(number))
+        """What to write before a command so that it runs at that node. `ip netns exec` would give it mounts
+        of its own, too, which keep in use what is unmounted elsewhere."""
+        return ("nsenter", f"--net=/run/netns/{self._namespace(number)}")
 
     def cut(self, source: int, target: int) -> None:
         """From now on nothing that `source` sends arrives at `target`; the other way stays open."""
