@@ -21,6 +21,11 @@ from tests.peers.apache_kafka import Unavailable, jars
 
 PARTITIONS: Final = 3
 RATE: Final = 2_000
+"""Records a second of each of two producers, in the long forms."""
+
+SHORT_RATE: Final = 500
+"""In the short forms: to judge 2,000 a second takes as long as to make them."""
+
 QUICK: Final = {
     "broker.heartbeat.interval.ms": "500",
     "broker.session.timeout.ms": "2500",
@@ -93,11 +98,12 @@ class Round:
     """One topic, one history: `with Round(cluster, topic) as round_:` lets records flow; its end heals
     nothing, waits until all replicas are in sync, and judges."""
 
-    def __init__(self, cluster: Cluster, topic: str, *, rate: int = RATE, **settings: str) -> None:
+    def __init__(self, cluster: Cluster, topic: str, *, rate: int = SHORT_RATE, **settings: str) -> None:
         self.cluster = cluster
         self.topic = topic
         self.moments: list[float] = []
         self.history: History | None = None
+        self._rate = rate
         cluster.create_topic(topic, PARTITIONS, **settings)
         self.flow = Flow(cluster.bootstrap_servers, topic, PARTITIONS, rate=rate)
         self._elections = Elections(cluster, topic)
@@ -125,4 +131,4 @@ class Round:
 
     def wait_served(self) -> None:
         """Until every partition takes records again."""
-        self.flow.wait_for_acks(RATE // 4)
+        self.flow.wait_for_acks(self._rate // 4)

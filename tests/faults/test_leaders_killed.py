@@ -12,7 +12,7 @@ import pytest
 
 from penstock.testing.cluster import Cluster, Software
 from penstock.testing.history.availability import longest_gaps
-from tests.faults.clusters import PARTITIONS, QUICK, Round
+from tests.faults.clusters import PARTITIONS, QUICK, RATE, SHORT_RATE, Round
 from tests.faults.clusters import software as software
 
 SHORT_KILLS = 2
@@ -30,7 +30,7 @@ def test_killed_leaders_lose_nothing_that_was_acknowledged(
     with Cluster(tmp_path, software, settings=QUICK) as cluster:
         for number in range(10_000):
             kills = LONG_KILLS_OF_A_ROUND if long_form else SHORT_KILLS
-            with Round(cluster, f"killed-{number}") as played:
+            with Round(cluster, f"killed-{number}", rate=RATE if long_form else SHORT_RATE) as played:
                 for _ in range(kills):
                     kill_a_leader(played, random)
             assert played.history is not None

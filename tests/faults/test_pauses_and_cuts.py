@@ -17,7 +17,7 @@ import pytest
 from penstock.testing.cluster import Cluster, Network, Node, Software
 from penstock.testing.history.availability import longest_gaps
 from tests.faults import wrong_clock
-from tests.faults.clusters import FENCED_SECONDS, PARTITIONS, QUICK, Round
+from tests.faults.clusters import FENCED_SECONDS, PARTITIONS, QUICK, RATE, SHORT_RATE, Round
 from tests.faults.clusters import software as software
 from tests.faults.wrong_clock import WrongClock
 
@@ -122,7 +122,7 @@ def test_pauses_cuts_and_wrong_clocks_lose_nothing(rig: Rig, long_form: bool) ->
     end, acked, names, gaps = time.monotonic() + LONG_SECONDS, 0, list[str](), list[float]()
     chosen = by_chance(rig.random) if long_form else iter([[fault] for fault in SHORT])
     for number in range(10_000):
-        with Round(rig.cluster, f"hurt-{number}") as played:
+        with Round(rig.cluster, f"hurt-{number}", rate=RATE if long_form else SHORT_RATE) as played:
             for _ in range(FAULTS_OF_A_ROUND if long_form else len(SHORT)):
                 faults = next(chosen)
                 hurt(rig, played, faults)

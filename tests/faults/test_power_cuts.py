@@ -18,7 +18,7 @@ import pytest
 from penstock.testing.cluster import Software
 from penstock.testing.history.clients import read_to_the_end
 from penstock.testing.history.events import Acked, History, Kind, Send
-from tests.faults.clusters import PARTITIONS, RATE, Round
+from tests.faults.clusters import PARTITIONS, RATE, SHORT_RATE, Round
 from tests.faults.clusters import software as software
 from tests.faults.flow import DEADLINE_SECONDS, Flow
 from tests.faults.volumes import Powered, powered
@@ -43,7 +43,8 @@ def test_what_is_flushed_before_it_is_acknowledged_survives_every_power_cut(
 def test_without_flushing_the_power_cut_of_one_broker_loses_nothing(
     tmp_path: Path, software: Software, seed: int, long_form: bool
 ) -> None:
-    play(tmp_path, software, Random(seed), long_form, {}, RATE, everybody=False)
+    rate = RATE if long_form else SHORT_RATE
+    play(tmp_path, software, Random(seed), long_form, {}, rate, everybody=False)
 
 
 def play(

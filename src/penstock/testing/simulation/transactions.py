@@ -8,8 +8,6 @@ from typing import Any, Final
 
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode
-from penstock.records.record import Record as Encoded
-from penstock.records.record import encode_batch
 from penstock.testing.history import History, Recorder, assert_kept
 from penstock.testing.history.events import (
     Abort,
@@ -25,6 +23,7 @@ from penstock.testing.history.events import (
 from penstock.testing.simulation.broker import SimulatedBroker
 from penstock.testing.simulation.network import ClientConnection
 from penstock.testing.simulation.one_node import PARTITIONS, TOPIC, OneNodeRun
+from penstock.testing.simulation.transactional_identity import TransactionalIdentity
 from penstock.testing.simulation.world import World
 
 PAUSE_MS: Final = 40.0
@@ -58,8 +57,7 @@ class TransactionalClient:
         self._name = name
         self._id = transactional_id
         self._second = transactional_id.endswith("second")
-        self._identity = (-1, -1)
-        self._sequence = 0
+        self._identity = TransactionalIdentity(transactional_id, TIMEOUT_MS)
         self._number = 0
         self._pending: list[int] = []  # operations whose end is not known yet
         self._stopped = False
@@ -83,24 +81,14 @@ class TransactionalClient:
         self._ask(Api.FIND_COORDINATOR, 4, fields, lambda _: self._initialise())
 
     def _initialise(self) -> None:
-        fields = {
-            "transactional_id": self._id,
-            "transaction_timeout": TIMEOUT_MS,
-            "producer_id": -1,
-            "producer_epoch": -1,
-        }
-        self._ask(Api.INIT_PRODUCER_ID, 4, fields, self._initialised)
+        self._ask(Api.INIT_PRODUCER_ID, 4, self._identity.init_fields(), self._initialised)
 
     def _initialised(self, answer: Any) -> None:
         if int(answer.error_code) != ErrorCode.NONE:
             self._world.after(RETRY_MS, self._initialise)
             return
-        self._take((int(answer.producer_id), int(answer.producer_epoch)))
+        self._identity.take(answer)
         self._begin()
-
-    def _take(self, identity: tuple[int, int]) -> None:
-        if identity != self._identity:
-            self._identity, self._sequence = identity, 0
 
     def _begin(self) -> None:
         if self._stopped:
@@ -111,12 +99,7 @@ class TransactionalClient:
         if self._second:
             self._produce()
             return
-        fields = {
-            "v3_and_below_transactional_id": self._id,
-            "v3_and_below_producer_id": self._identity[0],
-            "v3_and_below_producer_epoch": self._identity[1],
-            "v3_and_below_topics": [{"name": TOPIC, "partitions": list(range(PARTITIONS))}],
-        }
+        fields = self._identity.add_fields(TOPIC, range(PARTITIONS))
         self._ask(Api.ADD_PARTITIONS_TO_TXN, 3, fields, self._added)
 
     def _added(self, answer: Any) -> None:
@@ -129,23 +112,15 @@ class TransactionalClient:
 
     def _produce(self) -> None:
         count = self._world.random.randint(1, 3)
-        parts = [self._batch(Partition(TOPIC, index), count) for index in range(PARTITIONS)]
-        self._sequence += count
-        topics = [{"name": TOPIC, "partition_data": parts}]
-        fields = {"transactional_id": self._id, "acks": -1, "timeout": 1000, "topic_data": topics}
+        batches = {index: self._batch(Partition(TOPIC, index), count) for index in range(PARTITIONS)}
+        self._identity.sequence += count
+        fields = self._identity.produce_fields(TOPIC, batches, timeout_ms=1000)
         self._ask(Api.PRODUCE, 12 if self._second else 9, fields, lambda answer: self._acked(answer, count))
 
-    def _batch(self, partition: Partition, count: int) -> dict[str, Any]:
+    def _batch(self, partition: Partition, count: int) -> bytes:
         values = [Value(self._name, self._number, partition.number * 10 + index) for index in range(count)]
         self._pending += [self._recorder.invoke(self._name, Send(partition, value)) for value in values]
-        batch = encode_batch(
-            [Encoded(None, value.encode(), (), self._world.now_ms()) for value in values],
-            producer_id=self._identity[0],
-            producer_epoch=self._identity[1],
-            base_sequence=self._sequence,
-            transactional=True,
-        )
-        return {"index": partition.number, "records": bytes(batch)}
+        return self._identity.batch(values, self._world.now_ms())
 
     def _acked(self, answer: Any, count: int) -> None:
         operations, self._pending = self._pending, []
@@ -171,12 +146,7 @@ class TransactionalClient:
         self._ask_end(commit)
 
     def _ask_end(self, commit: bool) -> None:
-        fields = {
-            "transactional_id": self._id,
-            "producer_id": self._identity[0],
-            "producer_epoch": self._identity[1],
-            "committed": commit,
-        }
+        fields = self._identity.end_fields(commit=commit)
         self._ask(Api.END_TXN, 5 if self._second else 3, fields, lambda answer: self._ended(answer, commit))
 
     def _ended(self, answer: Any, commit: bool) -> None:
@@ -192,7 +162,7 @@ class TransactionalClient:
         self._recorder.ok(operation, Done())
         self.committed += commit
         if self._second:
-            self._take((int(answer.producer_id), int(answer.producer_epoch)))
+            self._identity.take(answer)
         self._world.after(self._world.random.uniform(0, PAUSE_MS), self._begin)
 
     def _refused(self, codes: set[ErrorCode]) -> None:

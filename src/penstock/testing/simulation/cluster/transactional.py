@@ -8,12 +8,11 @@ from typing import Any, Final
 
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode
-from penstock.records.record import Record as Encoded
-from penstock.records.record import encode_batch
 from penstock.testing.history.events import Abort, Acked, Begin, Commit, Done, Send, Value
 from penstock.testing.history.recorder import Recorder
 from penstock.testing.simulation.cluster.coordinator_client import PASSING, TRANSACTION, CoordinatorClient
 from penstock.testing.simulation.cluster.metadata import ClusterClient
+from penstock.testing.simulation.transactional_identity import TransactionalIdentity
 
 COMMITS: Final = 0.7  # of all transactions
 PAUSE_MS: Final = 60.0
@@ -58,14 +57,12 @@ class TransactionalProducer:
         self.replaced = False
         """Whether another producer has appeared under this id: then the first refusal is the end."""
         self.name = clients[0].name
-        self._id = transactional_id
         self._second = second
         self._at_an_end = at_an_end
         self._clients = clients
         self._recorder = recorder
         self._coordinator = CoordinatorClient(clients[0], TRANSACTION, transactional_id)
-        self._identity = (-1, -1)
-        self._sequence = 0
+        self._identity = TransactionalIdentity(transactional_id, TIMEOUT_MS)
         self._number = 0
         self._attempt = 0  # at a transaction: what belongs to an earlier one is not listened to
         self._open: list[int] = []  # operations whose end is not known yet
@@ -122,17 +119,10 @@ class TransactionalProducer:
             raise AssertionError(f"a transactional producer was refused: {self.name}: {code.name}")
 
     def _initialise(self) -> None:
-        fields = {
-            "transactional_id": self._id,
-            "transaction_timeout": TIMEOUT_MS,
-            "producer_id": -1,
-            "producer_epoch": -1,
-        }
-
         def answered(response: Any) -> None:
             code = ErrorCode(int(response.error_code))
             if code is ErrorCode.NONE:
-                self._take((int(response.producer_id), int(response.producer_epoch)))
+                self._identity.take(response)
                 self._begin()
             else:
                 self._refused(code, self._initialise)
@@ -140,11 +130,7 @@ class TransactionalProducer:
         if self._stopped:
             self.idle = True
         else:
-            self._ask(Api.INIT_PRODUCER_ID, 4, fields, answered, self._initialise)
-
-    def _take(self, identity: tuple[int, int]) -> None:
-        if identity != self._identity:
-            self._identity, self._sequence = identity, 0
+            self._ask(Api.INIT_PRODUCER_ID, 4, self._identity.init_fields(), answered, self._initialise)
 
     def _begin(self) -> None:
         if self._stopped:
@@ -159,14 +145,7 @@ class TransactionalProducer:
 
     def _add(self) -> None:
         places = [client.partition for client in self._clients]
-        fields = {
-            "v3_and_below_transactional_id": self._id,
-            "v3_and_below_producer_id": self._identity[0],
-            "v3_and_below_producer_epoch": self._identity[1],
-            "v3_and_below_topics": [
-                {"name": places[0].topic, "partitions": [place.number for place in places]}
-            ],
-        }
+        fields = self._identity.add_fields(places[0].topic, (place.number for place in places))
 
         def answered(response: Any) -> None:
             (topic,) = response.results_by_topic_v3_and_below
@@ -190,15 +169,8 @@ class TransactionalProducer:
             ]
             operations = [self._recorder.invoke(self.name, Send(client.partition, value)) for value in values]
             self._open += operations
-            data = encode_batch(
-                [Encoded(None, value.encode(), (), client.now_ms()) for value in values],
-                producer_id=self._identity[0],
-                producer_epoch=self._identity[1],
-                base_sequence=self._sequence,
-                transactional=True,
-            )
-            self._send(client, operations, bytes(data))
-        self._sequence += count
+            self._send(client, operations, self._identity.batch(values, client.now_ms()))
+        self._identity.sequence += count
 
     def _send(self, client: ClusterClient, operations: list[int], data: bytes) -> None:
         attempt = self._attempt
@@ -209,13 +181,8 @@ class TransactionalProducer:
             if client.leader is None:
                 client.refresh(send)
                 return
-            partitions = [{"index": client.partition.number, "records": data}]
-            fields = {
-                "transactional_id": self._id,
-                "acks": -1,
-                "timeout": PRODUCE_TIMEOUT_MS,
-                "topic_data": [{"name": client.partition.topic, "partition_data": partitions}],
-            }
+            place = client.partition
+            fields = self._identity.produce_fields(place.topic, {place.number: data}, PRODUCE_TIMEOUT_MS)
             link = client.link(client.leader)
             link.call(Api.PRODUCE, 12 if self._second else 9, fields, answered, again)
 
@@ -255,12 +222,7 @@ class TransactionalProducer:
         self._ask_end(commit)
 
     def _ask_end(self, commit: bool) -> None:
-        fields = {
-            "transactional_id": self._id,
-            "producer_id": self._identity[0],
-            "producer_epoch": self._identity[1],
-            "committed": commit,
-        }
+        fields = self._identity.end_fields(commit=commit)
 
         def again() -> None:
             self._ask_end(commit)
@@ -279,5 +241,5 @@ class TransactionalProducer:
         self._recorder.ok(self._open.pop(), Done())
         self.acked += commit
         if self._second:
-            self._take((int(response.producer_id), int(response.producer_epoch)))
+            self._identity.take(response)
         self._later(self._begin)
