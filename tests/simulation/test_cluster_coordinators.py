@@ -18,20 +18,16 @@ from penstock.server.cluster_markers import ClusterMarkers
 from penstock.testing.simulation.cluster.coordinated import CoordinatedRun
 from penstock.testing.simulation.cluster.plan import ClusterPlan
 from penstock.transactions.markers import Ending
+from tests.simulation.noticing import Patch, Plant, Record, must_be_noticed
 
 SHORT_MS = 5_000.0
 LONG_MS = 20_000.0
 LONG_SECONDS = 600.0
-RUN_MS = 8_000.0
-SEEDS = 25
 KILLS = ClusterPlan(fault_every_ms=700.0, fault_lasts_ms=1_200.0)
 PLANS = {
     "kills and cuts": KILLS,
     "all lose power": replace(KILLS, power_cuts=True, flush=True),
 }
-
-Patch = pytest.MonkeyPatch
-Plant = Callable[[Patch], None]
 
 
 @pytest.mark.claim("A11")
@@ -103,19 +99,6 @@ SLOWER: list[Plant] = [
 
 @pytest.mark.claim("A12")
 @pytest.mark.parametrize("plant", [*BUGS, *(pytest.param(bug, marks=pytest.mark.long) for bug in SLOWER)])
-def test_a_planted_bug_is_noticed(
-    monkeypatch: Patch, record_property: Callable[[str, object], None], plant: Plant
-) -> None:
+def test_a_planted_bug_is_noticed(monkeypatch: Patch, record_property: Record, plant: Plant) -> None:
     plant(monkeypatch)
-    began = time.process_time()
-    for seed in range(1, SEEDS + 1):
-        run = CoordinatedRun(seed, plan=KILLS)
-        try:
-            run.run(RUN_MS)
-        except AssertionError as broken:
-            seconds = time.process_time() - began
-            found = f"seed {seed}, second {run.elapsed_ms / 1000:.1f} of its time, {seconds:.1f} s of ours"
-            record_property("noticed", found)
-            print(f"{plant.__name__}: {found}\n  {str(broken)[:200]}")
-            return
-    pytest.fail(f"not noticed in {SEEDS} runs")
+    must_be_noticed(plant, lambda seed: CoordinatedRun(seed, plan=KILLS), record_property)

@@ -3,8 +3,6 @@ seeds."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -22,12 +20,7 @@ from penstock.server.broker_life import BrokerLife
 from penstock.storage.producers import Producers
 from penstock.testing.simulation.cluster.plan import ClusterPlan
 from penstock.testing.simulation.cluster.run import ClusterRun
-
-RUN_MS = 8_000.0
-SEEDS = 25
-
-Patch = pytest.MonkeyPatch
-Plant = Callable[[Patch], None]
+from tests.simulation.noticing import Patch, Plant, Record, must_be_noticed
 
 KILLS = ClusterPlan(deposed=0.5, fault_every_ms=600.0, fault_lasts_ms=1_200.0)
 APART = replace(KILLS, separate=True)
@@ -193,20 +186,9 @@ SLOWER: list[tuple[Plant, ClusterPlan]] = [
 )
 def test_a_planted_bug_is_noticed(
     monkeypatch: Patch,
-    record_property: Callable[[str, object], None],
+    record_property: Record,
     plant: Plant,
     plan: ClusterPlan,
 ) -> None:
     plant(monkeypatch)
-    began = time.process_time()
-    for seed in range(1, SEEDS + 1):
-        run = ClusterRun(seed, plan=plan)
-        try:
-            run.run(RUN_MS)
-        except AssertionError as broken:
-            seconds = time.process_time() - began
-            found = f"seed {seed}, second {run.elapsed_ms / 1000:.1f} of its time, {seconds:.1f} s of ours"
-            record_property("noticed", found)
-            print(f"{plant.__name__}: {found}\n  {str(broken)[:200]}")
-            return
-    pytest.fail(f"not noticed in {SEEDS} runs")
+    must_be_noticed(plant, lambda seed: ClusterRun(seed, plan=plan), record_property)

@@ -18,6 +18,7 @@ from penstock.records.batch import iter_headers
 from penstock.settings import TopicSettings
 from penstock.storage.log import Log
 from penstock.testing.disk import SimDisk
+from penstock.testing.simulation.machine_clock import MachineClock
 from penstock.testing.simulation.world import World
 
 PATH: Final = "/data/__cluster_metadata-0"
@@ -36,22 +37,6 @@ SETTINGS: Final = dataclasses.replace(
     TopicSettings(), segment_bytes=4096, retention_ms=-1, retention_bytes=-1, max_message_bytes=2**31 - 1
 )
 MAX_SKEW_MS: Final = 3_600_000.0
-MAX_DRIFT: Final = 0.02
-
-
-class NodeClock:
-    """A clock that is wrong by up to an hour and goes up to two percent too fast or too slow."""
-
-    def __init__(self, world: World) -> None:
-        self._world = world
-        self._skew_ms = world.random.uniform(-MAX_SKEW_MS, MAX_SKEW_MS)
-        self.rate = world.random.uniform(1 - MAX_DRIFT, 1 + MAX_DRIFT)
-
-    def now_ms(self) -> int:
-        return int(self._world.now_ms() + self._skew_ms)
-
-    def monotonic(self) -> float:
-        return self._world.monotonic() * self.rate
 
 
 class Replayed:
@@ -90,7 +75,7 @@ class QuorumNode:
         self._voters = voters
         self._send = send
         self._checked = checked
-        self._clock = NodeClock(world)
+        self._clock = MachineClock(world, MAX_SKEW_MS)
         self._turns = 0
         self._paused: list[Request | Response] | None = None
 

@@ -9,27 +9,12 @@ from typing import Final
 from penstock.server.session import Session
 from penstock.testing.disk import SimDisk
 from penstock.testing.simulation.broker import ServerConnection
+from penstock.testing.simulation.machine_clock import MachineClock
 from penstock.testing.simulation.world import World
 
 MAX_SKEW_MS: Final = 3_000_000.0
-MAX_DRIFT: Final = 0.02
 
 Action = Callable[[], None]
-
-
-class MachineClock:
-    """Wrong by up to fifty minutes, and up to two percent too fast or too slow."""
-
-    def __init__(self, world: World) -> None:
-        self._world = world
-        self._skew_ms = world.random.uniform(-MAX_SKEW_MS, MAX_SKEW_MS)
-        self.rate = world.random.uniform(1 - MAX_DRIFT, 1 + MAX_DRIFT)
-
-    def now_ms(self) -> int:
-        return int(self._world.now_ms() + self._skew_ms)
-
-    def monotonic(self) -> float:
-        return self._world.monotonic() * self.rate
 
 
 class Process:
@@ -126,7 +111,7 @@ class Machine:
     def __init__(self, world: World, name: str) -> None:
         self.name = name
         self.disk = SimDisk(world.random)
-        self.clock = MachineClock(world)
+        self.clock = MachineClock(world, MAX_SKEW_MS)
         self.has_power = True
         self.process: Process | None = None
         self._world = world
