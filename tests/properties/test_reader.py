@@ -10,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.protocol import _reader_pure as pure
+from penstock.protocol._produce_pure import read_produce_request
+from penstock.protocol.primitives import Writer
 
 native = pytest.importorskip(
     "penstock.protocol._reader_native", reason="the native reader is not built: no compiler at installation"
@@ -64,6 +66,58 @@ def read(kind: Any, data: bytes, start: int, steps: list[Any]) -> list[Any]:
 def test_both_twins_read_and_refuse_alike(data: bytes, start: int, steps: list[Any]) -> None:
     start = min(start, len(data))
     assert read(native.Reader, data, start, steps) == read(pure.Reader, data, start, steps)
+
+
+TOPICS = st.lists(
+    st.tuples(st.text(max_size=5), st.lists(st.tuples(st.integers(0, 9), st.binary(max_size=9) | st.none()))),
+    max_size=3,
+)
+
+
+def produce_request(version: int, transactional_id: str | None, topics: list[Any]) -> bytes:
+    writer = Writer(flexible=version >= 9)
+    writer.nullable_string(transactional_id)
+    writer.int16(-1)
+    writer.int32(1500)
+    writer.array(len(topics))
+    for name, partitions in topics:
+        writer.string(name) if version < 13 else writer.uuid(name.encode().ljust(16)[:16])
+        writer.array(len(partitions))
+        for partition, records in partitions:
+            writer.int32(partition)
+            writer.length(-1 if records is None else len(records))
+            writer.data += records or b""
+            writer.tags()
+        writer.tags()
+    return bytes(writer.data)
+
+
+def read_produce(twin: Any, kind: Any, data: bytes, version: int) -> Any:
+    reader = kind(memoryview(data), flexible=version >= 9)
+    try:
+        transactional_id, acks, timeout_ms, topics = twin(reader, version)
+    except pure.MalformedMessage as problem:
+        return str(problem)
+    places = [
+        (name, topic_id, index, plain(records)) for name, topic_id, data in topics for index, records in data
+    ]
+    return transactional_id, acks, timeout_ms, len(topics), places, reader.position
+
+
+@given(st.integers(3, 13), st.text(max_size=3) | st.none(), TOPICS, st.data())
+def test_both_twins_read_a_produce_request_alike_whole_or_damaged(
+    version: int, transactional_id: str | None, topics: list[Any], draw: st.DataObject
+) -> None:
+    data = bytearray(produce_request(version, transactional_id, topics))
+    whole = read_produce(native.read_produce_request, native.Reader, bytes(data), version)
+    assert whole == read_produce(read_produce_request, pure.Reader, bytes(data), version)
+    assert whole[0] == transactional_id
+    assert whole[3:] == (len(topics), whole[4], len(data))
+    data[draw.draw(st.integers(0, len(data) - 1))] = draw.draw(st.integers(0, 255))
+    damaged = bytes(data[: draw.draw(st.integers(0, len(data)))])
+    assert read_produce(native.read_produce_request, native.Reader, damaged, version) == read_produce(
+        read_produce_request, pure.Reader, damaged, version
+    )
 
 
 def test_both_count_items_over_all_arrays_of_a_message() -> None:

@@ -61,3 +61,22 @@ def test_a_response_is_what_kio_expects(version: int) -> None:
             (4, "no key")
         ]
         assert not good.record_errors
+
+
+@pytest.mark.parametrize("version", range(3, 14))
+@pytest.mark.parametrize("topic", ["t", "ü" * 120])
+def test_a_plain_response_is_the_one_that_is_written_field_by_field(version: int, topic: str) -> None:
+    results = [TopicResult(topic, TOPIC_ID, [PartitionResult(3, ErrorCode.NONE, 100, 17, 5)])]
+    plain = produce.encode_plain_response(version, results, 7)
+    assert plain == (produce.encode_response(version, results, 7) if version >= 9 else None)
+
+
+def test_a_response_that_says_more_is_not_plain() -> None:
+    good, bad = PartitionResult(0, ErrorCode.NONE, 1), PartitionResult(1, ErrorCode.CORRUPT_MESSAGE)
+    for results in (
+        [],
+        [TopicResult("t", TOPIC_ID, [bad])],
+        [TopicResult("t", TOPIC_ID, [good, bad])],
+        [TopicResult("t", TOPIC_ID, [good]), TopicResult("u", TOPIC_ID, [good])],
+    ):
+        assert produce.encode_plain_response(12, results, 0) is None

@@ -10,7 +10,7 @@ import pytest
 
 from penstock.controller import brokers, partition_changes
 from penstock.controller.partition_changes import _Target
-from penstock.handlers.produce_acks import Unacknowledged
+from penstock.handlers.produce_acks import Written
 from penstock.protocol.errors import ErrorCode
 from penstock.replication.leading import Leadership, Progress
 from penstock.replication.partition import Partition
@@ -30,7 +30,7 @@ FLUSHED = ClusterPlan(power_cuts=True, flush=True, fault_every_ms=600.0, fault_l
 
 
 def acknowledge_what_the_leader_alone_has(patch: Patch) -> None:
-    patch.setattr(Unacknowledged, "add", lambda self, *batch: None)
+    patch.setattr(Written, "settle", lambda self, *, expired: True)
 
 
 def truncate_to_the_high_watermark(patch: Patch) -> None:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from functools import partial
 from typing import Final
 
 from penstock.controller.topics import INTERNAL_TOPICS
 from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.broker import Broker
 from penstock.handlers.leader_hints import current_leader, leaders_reached
-from penstock.handlers.produce_acks import Unacknowledged
+from penstock.handlers.produce_acks import ALL, Unacknowledged, Written
 from penstock.handlers.produce_admission import NOTHING_ASKED, Admission, Batch, admit, is_transactional
 from penstock.handlers.promised import COMMIT_SECONDS
 from penstock.handlers.reply import HangUp, NoReply, Outcome, Reply, Wait
@@ -29,6 +30,7 @@ from penstock.protocol.produce import (
     ProduceRequest,
     TopicData,
     TopicResult,
+    encode_plain_response,
     encode_response,
     read_request,
 )
@@ -86,7 +88,8 @@ class _Pending:
 
 
 def _append_all(request: Request, broker: Broker, produce: ProduceRequest, admission: Admission) -> Outcome:
-    waiting = Unacknowledged(produce)
+    to_all = produce.acks == ALL
+    unacknowledged: list[Written] = []
     results = []
     for topic in produce.topics:
         name = _writable(request, broker, topic)
@@ -95,11 +98,13 @@ def _append_all(request: Request, broker: Broker, produce: ProduceRequest, admis
             continue
         partitions = []
         for data in topic.partitions:
-            partitions.append(_append(broker, name, data, admission, waiting))
+            partitions.append(_append(broker, name, data, admission, to_all, unacknowledged))
         results.append(TopicResult(topic.name, topic.topic_id, partitions))
-    if not waiting:
+    if not unacknowledged:
         return _answer(request, broker, produce, results)
-    return waiting.wait(broker.clock, results, lambda settled: _answer_all(request, broker, produce, settled))
+    deadline = broker.clock.monotonic() + max(0, produce.timeout_ms) / 1000
+    answer = partial(_answer_all, request, broker, produce)
+    return Unacknowledged(unacknowledged, deadline, results, answer).resume(expired=False)
 
 
 def _answer(request: Request, broker: Broker, produce: ProduceRequest, results: list[TopicResult]) -> Outcome:
@@ -109,9 +114,12 @@ def _answer(request: Request, broker: Broker, produce: ProduceRequest, results: 
     if produce.acks == 0:
         _hang_up_on_failure(results)
         return NoReply(throttle_ms)
-    leaders = [result.current_leader for topic in results for result in topic.partitions]
-    nodes = leaders_reached(broker, request.listener, leaders) if any(leaders) else ()
-    return Reply([encode_response(request.version, results, throttle_ms, nodes)], throttle_ms)
+    body = encode_plain_response(request.version, results, throttle_ms)
+    if body is None:
+        leaders = [result.current_leader for topic in results for result in topic.partitions]
+        nodes = leaders_reached(broker, request.listener, leaders) if any(leaders) else ()
+        body = encode_response(request.version, results, throttle_ms, nodes)
+    return Reply((body,), throttle_ms)
 
 
 def _answer_all(
@@ -158,7 +166,12 @@ def _batches(request: Request, broker: Broker, produce: ProduceRequest) -> Itera
 
 
 def _append(
-    broker: Broker, topic: str, data: PartitionData, admission: Admission, waiting: Unacknowledged
+    broker: Broker,
+    topic: str,
+    data: PartitionData,
+    admission: Admission,
+    to_all: bool,
+    unacknowledged: list[Written],
 ) -> PartitionResult:
     try:
         partition = broker.partitions.get(topic, data.partition)
@@ -166,9 +179,9 @@ def _append(
             raise KafkaError(ErrorCode.INVALID_RECORD, "The request holds no record batch for the partition.")
         guard = None if admission is NOTHING_ASKED else admission.guard((topic, data.partition))
         epoch = partition.leader_epoch  # of the append, or an earlier one: then nothing is acknowledged
-        appended = partition.append(data.records, guard=guard, to_all=waiting.to_all)
-        if waiting.to_all and partition.log.high_watermark <= appended.last_offset:
-            waiting.add(partition, appended.last_offset + 1, epoch)
+        appended = partition.append(data.records, guard=guard, to_all=to_all)
+        if to_all and partition.log.high_watermark <= appended.last_offset:
+            unacknowledged.append(Written(partition, appended.last_offset + 1, epoch))
     except InvalidRecords as error:
         return PartitionResult(
             data.partition, error.code, message=error.message, record_errors=error.record_errors

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from penstock.clock import Clock
 from penstock.handlers.reply import Reply, Wait
 from penstock.protocol.errors import ErrorCode
-from penstock.protocol.produce import PartitionResult, ProduceRequest, TopicResult
+from penstock.protocol.produce import PartitionResult, TopicResult
 from penstock.replication.partition import Partition
 
 ALL: Final = -1
@@ -23,8 +22,8 @@ MESSAGES: Final = {
 }
 
 
-class _Written:
-    """One batch in one partition."""
+class Written:
+    """One batch in one partition. `leader_epoch` was the partition's before the write."""
 
     def __init__(self, partition: Partition, end_offset: int, leader_epoch: int) -> None:
         self.partition = partition
@@ -41,37 +40,28 @@ class _Written:
 
 
 class Unacknowledged:
-    """The batches of one request that are not on all replicas yet."""
+    """The batches of one request that are not on all replicas yet. `answer` gets the results as they are in
+    the end, or at the `deadline`."""
 
-    def __init__(self, produce: ProduceRequest) -> None:
-        self.to_all = produce.acks == ALL
-        self._timeout_ms = produce.timeout_ms
-        self._written: dict[tuple[str | bytes, int], _Written] = {}
-        self._deadline = 0.0
-        self._results: list[TopicResult] = []
-        self._answer: Callable[[list[TopicResult]], Reply] | None = None
-
-    def __bool__(self) -> bool:
-        return bool(self._written)
-
-    def add(self, partition: Partition, end_offset: int, leader_epoch: int) -> None:
-        """`leader_epoch` was the partition's before the write."""
-        written = _Written(partition, end_offset, leader_epoch)
-        for topic in (partition.topic, partition.topic_id):  # results name it one way or the other
-            self._written[topic, partition.index] = written
-
-    def wait(
-        self, clock: Clock, results: list[TopicResult], answer: Callable[[list[TopicResult]], Reply]
-    ) -> Reply | Wait:
-        """Give `answer` the results as they are in the end; at the deadline too."""
-        self._deadline = clock.monotonic() + max(0, self._timeout_ms) / 1000
-        self._results, self._answer = results, answer
-        return self.resume(expired=False)
+    def __init__(
+        self,
+        batches: list[Written],
+        deadline: float,
+        results: list[TopicResult],
+        answer: Callable[[list[TopicResult]], Reply],
+    ) -> None:
+        self._batches = batches
+        self._deadline = deadline
+        self._results = results
+        self._answer = answer
+        self._written: dict[tuple[str | bytes, int], Written] = {}
+        for batch in batches:
+            partition = batch.partition
+            for topic in (partition.topic, partition.topic_id):  # results name it one way or the other
+                self._written[topic, partition.index] = batch
 
     def resume(self, expired: bool) -> Reply | Wait:
-        assert self._answer is not None, "nothing is waited for yet"
-        batches = set(self._written.values())
-        pending = [batch.partition for batch in batches if not batch.settle(expired=expired)]
+        pending = [batch.partition for batch in self._batches if not batch.settle(expired=expired)]
         if pending:
             return Wait(pending, self._deadline, self.resume)
         return self._answer([self._settled(topic) for topic in self._results])

@@ -2,6 +2,8 @@
 """The cursor over a message, natively; see `_reader_pure` for what it means, and for the words of every refusal.
 
 Input is hostile: each byte is read only after its place was compared with the end, and sizes are compared by subtraction.
+
+The Produce request is read here too: it comes so often that Python's own calls of the cursor would count.
 """
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
@@ -11,6 +13,7 @@ from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
+from penstock.protocol._produce_pure import NO_TOPIC_ID, TOPIC_IDS_FROM, PartitionData, ProduceRequest, TopicData
 from penstock.protocol._reader_pure import MAX_ITEMS, NO_FIELDS, MalformedMessage
 
 cdef Py_ssize_t ITEMS = MAX_ITEMS
@@ -100,7 +103,7 @@ cdef class Reader:
         self._number(1, &value)
         return <int8_t> value
 
-    def int16(self):
+    cpdef int16(self):
         cdef uint64_t value
         self._number(2, &value)
         return <int16_t> value
@@ -125,7 +128,7 @@ cdef class Reader:
     def boolean(self):
         return self._data[self._take(1)] != 0
 
-    def uuid(self):
+    cpdef uuid(self):
         return PyBytes_FromStringAndSize(<const char*> self._data + self._take(16), 16)
 
     def unsigned_varint(self):
@@ -142,13 +145,13 @@ cdef class Reader:
         except UnicodeDecodeError as error:
             raise MalformedMessage(f"a string that is not UTF-8: {error}") from None
 
-    def string(self):
+    cpdef string(self):
         value = self.nullable_string()
         if value is None:
             raise MalformedMessage("null where a string must stand")
         return value
 
-    def nullable_bytes(self):
+    cpdef nullable_bytes(self):
         cdef Py_ssize_t size = self._length(4)
         cdef Py_ssize_t start
         if size == -1:
@@ -206,3 +209,30 @@ cdef class Reader:
             start = self._take(size)
             found[tag] = self.buffer[start : start + size]
         return found
+
+
+cdef object make = tuple.__new__  # of a NamedTuple, without the call of Python that its own `__new__` is
+
+
+def read_produce_request(Reader reader not None, int version):
+    cdef bint by_id = version >= TOPIC_IDS_FROM
+    cdef Py_ssize_t topic_count, partition_count
+    cdef list topics = [], partitions
+    transactional_id = reader.nullable_string()
+    acks = reader.int16()
+    timeout_ms = reader.int32()
+    topic_count = reader._array(4)
+    while topic_count > 0:
+        topic_count -= 1
+        name = "" if by_id else reader.string()
+        topic_id = reader.uuid() if by_id else NO_TOPIC_ID
+        partitions = []
+        partition_count = reader._array(5)
+        while partition_count > 0:
+            partition_count -= 1
+            partition = reader.int32()
+            partitions.append(make(PartitionData, (partition, reader.nullable_bytes())))
+            reader.tags()
+        reader.tags()
+        topics.append(make(TopicData, (name, topic_id, partitions)))
+    return make(ProduceRequest, (transactional_id, acks, timeout_ms, topics))

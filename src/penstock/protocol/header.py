@@ -10,6 +10,12 @@ from penstock.protocol.primitives import NO_TAGS, MalformedMessage, Reader
 
 _FIXED: Final = struct.Struct(">hhih")  # key, version, correlation id, length of the client id
 _NULL: Final = -1
+_API_VERSIONS: Final = int(Api.API_VERSIONS)
+_NEVER: Final = 2**15
+# ApiVersions answers with the oldest header always, so that a client of any age can read the refusal.
+_TAGS_FROM: Final = FIRST_FLEXIBLE | {Api.API_VERSIONS: _NEVER}
+_RESPONSE: Final = struct.Struct(">i")
+_RESPONSE_WITH_TAGS: Final = struct.Struct(">ic")
 
 
 class RequestHeader(NamedTuple):
@@ -39,14 +45,12 @@ def read_request_header(frame: memoryview) -> tuple[RequestHeader, Reader]:
     reader.flexible = version >= first_flexible
     # An ApiVersions of a later version than ours may carry a header that we cannot read; its body is not
     # needed to refuse it.
-    if api_key != Api.API_VERSIONS or version <= 4:
+    if api_key != _API_VERSIONS or version <= 4:
         reader.tags()
     return header, reader
 
 
 def response_header(api: Api, version: int, correlation_id: int) -> bytes:
-    """ApiVersions answers with the oldest header always, so that a client of any age can read the refusal."""
-    number = correlation_id.to_bytes(4, "big", signed=True)
-    if version < FIRST_FLEXIBLE[api] or api is Api.API_VERSIONS:
-        return number
-    return number + NO_TAGS
+    if version < _TAGS_FROM[api]:
+        return _RESPONSE.pack(correlation_id)
+    return _RESPONSE_WITH_TAGS.pack(correlation_id, NO_TAGS)

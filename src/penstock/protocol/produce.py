@@ -1,22 +1,43 @@
 """Produce (key 0, v3-v13): the request is read without copying the batches, the response is written by
-hand."""
+hand.
+
+The request is read by one of two twins: `_reader_native` (Cython) where it was built, `_produce_pure`
+otherwise.
+"""
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from functools import lru_cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from penstock.protocol import _produce_pure
+from penstock.protocol._produce_pure import TOPIC_IDS_FROM, PartitionData, ProduceRequest, TopicData
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.leader_hints import CurrentLeader, leader_field, nodes_field
 from penstock.protocol.metadata import Node
-from penstock.protocol.primitives import NO_TAGS, ZERO_UUID, Reader, Writer
+from penstock.protocol.primitives import NO_TAGS, Reader, Writer
 
-TOPIC_IDS_FROM: Final = 13
+__all__ = [
+    "LEADERS_FROM",
+    "MOST_NAMES",
+    "TOPIC_IDS_FROM",
+    "UNKNOWN_OFFSET",
+    "PartitionData",
+    "PartitionResult",
+    "ProduceRequest",
+    "TopicData",
+    "TopicResult",
+    "encode_plain_response",
+    "encode_response",
+    "read_request",
+]
+
 LEADERS_FROM: Final = 10
 _LEADER_TAG: Final = 0
 UNKNOWN_OFFSET: Final = -1
-_ACKS_AND_TIMEOUT: Final = struct.Struct(">hi")
 _RESULT: Final = struct.Struct(">ihqq")  # partition, error, base offset, log append time
 _RESULT_FROM_V5: Final = struct.Struct(">ihqqq")  # and log start offset
 # No records at fault and no message.
@@ -25,30 +46,15 @@ _NOTHING_WRONG_FLEXIBLE: Final = b"\x01\x00"
 _FLEXIBLE_FROM: Final = 9
 _ONE_ITEM: Final = b"\x02"
 _PLAIN_END: Final = _NOTHING_WRONG_FLEXIBLE + NO_TAGS + NO_TAGS  # of the partition, and of its topic
-_SHORT_NAME: Final = 31  # characters, of four bytes at most: their length is written in one byte
-_INT32: Final = struct.Struct(">i")
+_PLAIN: Final = struct.Struct(">ihqqq4sic")  # a result from v5 on, its end, throttle time, no tags
+MOST_NAMES: Final = 1_000
+"""Of topics that are remembered as they are written."""
 
-
-class PartitionData(NamedTuple):
-    """The batches for one partition, a view into the request's own buffer."""
-
-    partition: int
-    records: memoryview | None
-
-
-class TopicData(NamedTuple):
-    """A topic by name, or from v13 on by id."""
-
-    name: str
-    topic_id: bytes
-    partitions: list[PartitionData]
-
-
-class ProduceRequest(NamedTuple):
-    transactional_id: str | None
-    acks: int
-    timeout_ms: int
-    topics: list[TopicData]
+if TYPE_CHECKING:
+    from penstock.protocol._produce_pure import read_produce_request as read_request
+else:
+    _native = import_module(Reader.__module__)  # if it is; the pure twin reads with either kind of `Reader`
+    read_request = getattr(_native, "read_produce_request", _produce_pure.read_produce_request)
 
 
 class PartitionResult(NamedTuple):
@@ -72,29 +78,9 @@ class TopicResult(NamedTuple):
     partitions: list[PartitionResult]
 
 
-def read_request(reader: Reader, version: int) -> ProduceRequest:
-    transactional_id = reader.nullable_string()
-    acks, timeout_ms = reader.unpack(_ACKS_AND_TIMEOUT)
-    topics = []
-    for _ in range(reader.array(4)):
-        name, topic_id = ("", reader.uuid()) if version >= TOPIC_IDS_FROM else (reader.string(), ZERO_UUID)
-        partitions = []
-        for _ in range(reader.array(5)):
-            partitions.append(PartitionData(reader.int32(), reader.nullable_bytes()))
-            reader.tags()
-        reader.tags()
-        topics.append(TopicData(name, topic_id, partitions))
-    return ProduceRequest(transactional_id, acks, timeout_ms, topics)
-
-
 def encode_response(
     version: int, topics: Sequence[TopicResult], throttle_ms: int = 0, nodes: Sequence[Node] = ()
 ) -> bytes:
-    if version >= _FLEXIBLE_FROM and len(topics) == 1 and len(topics[0].partitions) == 1:
-        (topic,) = topics
-        (result,) = topic.partitions
-        if result.message is None and not result.record_errors and len(topic.name) <= _SHORT_NAME:
-            return _encode_plain(version, topic, result, throttle_ms)
     writer = Writer(flexible=version >= _FLEXIBLE_FROM)
     writer.array(len(topics))
     for topic in topics:
@@ -111,15 +97,25 @@ def encode_response(
     return bytes(writer.data)
 
 
-def _encode_plain(version: int, topic: TopicResult, result: PartitionResult, throttle_ms: int) -> bytes:
-    """One partition that took its batch: what nearly every answer says, written in one go."""
-    if version >= TOPIC_IDS_FROM:
-        name = topic.topic_id
-    else:
-        encoded = topic.name.encode()
-        name = bytes((len(encoded) + 1,)) + encoded
-    body = _RESULT_FROM_V5.pack(*result[:5])
-    return b"".join((_ONE_ITEM, name, _ONE_ITEM, body, _PLAIN_END, _INT32.pack(throttle_ms), NO_TAGS))
+def encode_plain_response(version: int, topics: Sequence[TopicResult], throttle_ms: int) -> bytes | None:
+    """The response to nearly every request, written in one go: one partition has taken its batch. None when
+    there is more to say, and for old versions."""
+    if version < _FLEXIBLE_FROM or len(topics) != 1 or len(topics[0].partitions) != 1:
+        return None
+    name, topic_id, (result,) = topics[0]
+    if result.error is not ErrorCode.NONE:
+        return None
+    topic = topic_id if version >= TOPIC_IDS_FROM else _name_field(name)
+    rest = _PLAIN.pack(*result[:5], _PLAIN_END, throttle_ms, NO_TAGS)
+    return b"".join((_ONE_ITEM, topic, _ONE_ITEM, rest))
+
+
+@lru_cache(maxsize=MOST_NAMES)
+def _name_field(name: str) -> bytes:
+    """A topic's name as it is written: a producer names the same few again and again."""
+    writer = Writer(flexible=True)
+    writer.string(name)
+    return bytes(writer.data)
 
 
 def _write_partition(writer: Writer, version: int, result: PartitionResult) -> None:

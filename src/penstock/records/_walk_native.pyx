@@ -412,6 +412,9 @@ cdef inline uint64_t big_endian(const uint8_t* data, int size) noexcept nogil:
     return value
 
 
+cdef object make = tuple.__new__  # of a NamedTuple, without the call of Python that its own `_make` is
+
+
 def accept(batch, int64_t max_bytes, bint require_keys, int64_t now_ms, int64_t before_ms, int64_t after_ms):
     """The header of a batch as nearly every producer sends it, if nothing at all is wrong with it: exactly one, uncompressed,
     whole, with the timestamps of its records. None of any other, good or bad: `penstock.storage.incoming` looks closer then,
@@ -460,7 +463,7 @@ def accept(batch, int64_t max_bytes, bint require_keys, int64_t now_ms, int64_t 
                 error = walk_valid(&cursor, count, base_timestamp, bounds, &index, &max_timestamp)
         if error or cursor.position != cursor.end or max_timestamp != stated:
             return None
-        return BatchHeader._make(HEADER.unpack_from(batch))
+        return make(BatchHeader, HEADER.unpack_from(batch))
     finally:
         PyBuffer_Release(&view)
 

@@ -73,18 +73,19 @@ class Partition(Replica):
         """Write batches at the end and wake whoever waits for them. The first one of a transaction comes
         with the guard of `begin_verification`. With `to_all`, NOT_ENOUGH_REPLICAS when too few are in
         sync. Who holds a lock gives a list `to_wake`, and wakes those who are in it later."""
-        examined = self.log.examine(batches, origin)
-        if origin == "client" and self.log.settings.compression_type != AS_PRODUCED:
-            batches, header = recode(batches, examined[0][1], self.log.settings)
+        log = self.log
+        examined = log.examine(batches, origin)
+        if origin == "client" and log.settings.compression_type != AS_PRODUCED:
+            batches, header = recode(batches, examined[0][1], log.settings)
             examined = [(0, header)]
         header = examined[0][1]
         producer_id = header.producer_id
         with self.lock:
             try:
                 leading = self._check_may_append(to_all, epoch)
-                if self._refusals.by_producer and not self.log.producers.knows(producer_id):
+                if self._refusals.by_producer and not log.producers.knows(producer_id):
                     self._refusals.check_first(producer_id, header.base_sequence)
-                appended = self.log.append(
+                appended = log.append(
                     batches, leader_epoch=self.leader_epoch, origin=origin, examined=examined, guard=guard
                 )
             except KafkaError as error:
@@ -94,7 +95,8 @@ class Partition(Replica):
             if self._refusals.by_producer:
                 self._refusals.forget(producer_id)
             woken = self._appended(leading)
-        wake_all(woken, to_wake)
+        if woken:
+            wake_all(woken, to_wake)
         return appended
 
     def append_marker(
@@ -122,7 +124,9 @@ class Partition(Replica):
         return appended
 
     def _check_may_append(self, to_all: bool, epoch: int) -> Leadership:
-        leading = self._check_leads()
+        leading = self._leading
+        if leading is None or self.deleted:
+            leading = self._check_leads()
         if epoch != ANY_EPOCH:
             self.check_epoch(epoch)
         # Who is alone has enough: the partitions of a single node are, and every append asks.

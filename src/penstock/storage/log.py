@@ -246,9 +246,7 @@ class Log(ReadableLog):
         assign(batch, 0, base_offset, leader_epoch)
         try:
             segment = self._segments.active
-            if segment.should_roll(
-                size_bytes, last_offset, max_timestamp, self._clock.now_ms(), self._limits
-            ):
+            if segment.should_roll(size_bytes, last_offset, max_timestamp, self.now_ms, self._limits):
                 segment = self.roll(base_offset)
             if leader_epoch != self.epochs.latest:
                 self._begin_epoch(leader_epoch, base_offset)
@@ -265,9 +263,8 @@ class Log(ReadableLog):
         self, batches: memoryview, examined: list[tuple[int, BatchHeader]], leader_epoch: int
     ) -> Appended:
         """Write batches that get their offsets here."""
-        now_ms = self._clock.now_ms()
         base_offset = self.log_end_offset
-        append_time = now_ms if self.settings.message_timestamp_type == LOG_APPEND_TIME else NO_TIMESTAMP
+        append_time = self.now_ms() if self._stamps else NO_TIMESTAMP
         placed = place_own(
             batches,
             examined,
@@ -275,13 +272,12 @@ class Log(ReadableLog):
             leader_epoch=leader_epoch,
             append_time_ms=append_time,
         )
-        self._write(batches, placed, now_ms)
+        self._write(batches, placed)
         return Appended(
             base_offset, self.log_end_offset - 1, append_time, self.log_start_offset, duplicate=False
         )
 
     def _append_from_leader(self, batches: memoryview, examined: list[tuple[int, BatchHeader]]) -> Appended:
-        now_ms = self._clock.now_ms()
         placed = place_from_leader(examined, log_end_offset=self.log_end_offset)
         base_offset = placed[0].base_offset if placed else self.log_end_offset
         if placed:
@@ -291,26 +287,26 @@ class Log(ReadableLog):
             whole = batches[: examined[-1][0] + examined[-1][1].size_bytes]
             offsets = placed[-1].next_offset - base_offset
             if len(whole) <= self.settings.segment_bytes and offsets <= MAX_RELATIVE_OFFSET:
-                self._write(whole, placed, now_ms)
+                self._write(whole, placed)
             else:
                 # More than a segment may hold: the leader's settings differ, or the log has wide gaps.
                 for (position, header), batch in zip(examined, placed, strict=True):
-                    self._write(batches[position : position + header.size_bytes], [batch], now_ms)
+                    self._write(batches[position : position + header.size_bytes], [batch])
         return Appended(
             base_offset, self.log_end_offset - 1, NO_TIMESTAMP, self.log_start_offset, duplicate=False
         )
 
-    def _write(self, data: memoryview, placed: list[Placed], now_ms: int) -> None:
+    def _write(self, data: memoryview, placed: list[Placed]) -> None:
         """Put batches at the end: one write, into one segment, and every state that follows from it."""
         self._check_writable()
         markers = read_markers(data, placed)
         try:
-            self._write_placed(data, placed, markers, now_ms)
+            self._write_placed(data, placed, markers)
         except OSError as error:
             raise self._append_failed(error) from error
 
     def _write_placed(
-        self, data: memoryview, placed: list[Placed], markers: dict[int, EndMarker | None], now_ms: int
+        self, data: memoryview, placed: list[Placed], markers: dict[int, EndMarker | None]
     ) -> None:
         first_offset = placed[0].base_offset
         next_offset = placed[-1].next_offset
@@ -318,7 +314,7 @@ class Log(ReadableLog):
         if len(placed) > 1:
             max_timestamp = max(batch.max_timestamp for batch in placed)
         segment = self._segments.active
-        if segment.should_roll(len(data), next_offset - 1, max_timestamp, now_ms, self._limits):
+        if segment.should_roll(len(data), next_offset - 1, max_timestamp, self.now_ms, self._limits):
             segment = self.roll(first_offset)
         for _, base_offset, leader_epoch, _ in placed:
             if leader_epoch != self.epochs.latest:

@@ -103,6 +103,8 @@ class Producers:
         self._producers: dict[int, Producer] = {}
         self._transactions = OpenTransactions()
         self._verifications = Verifications()
+        self.commit = self._transactions.commit
+        """Markers below this high watermark are known to all replicas."""
 
     def __len__(self) -> int:
         return len(self._producers)
@@ -131,10 +133,6 @@ class Producers:
     def first_unstable(self) -> int | None:
         """Where the oldest transaction begins whose end is not known to all replicas."""
         return self._transactions.first_unstable()
-
-    def commit(self, high_watermark: int) -> None:
-        """Markers below are known to all replicas."""
-        self._transactions.commit(high_watermark)
 
     def has_open_transaction(self, producer_id: int, epoch: int) -> bool:
         producer = self._producers.get(producer_id)

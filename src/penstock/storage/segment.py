@@ -9,7 +9,7 @@ when to roll, what to append and which transactions were aborted; recovery decid
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from random import Random
 from typing import NamedTuple
 
@@ -333,7 +333,12 @@ class Segment:
     # Appending
 
     def should_roll(
-        self, size_bytes: int, last_offset: int, max_timestamp: int, now_ms: int, limits: RollLimits
+        self,
+        size_bytes: int,
+        last_offset: int,
+        max_timestamp: int,
+        now_ms: Callable[[], int],
+        limits: RollLimits,
     ) -> bool:
         """Whether batches of this size and end belong into the next segment, by Kafka's rules."""
         if last_offset - self.base_offset > MAX_RELATIVE_OFFSET:
@@ -343,7 +348,7 @@ class Segment:
         first = self._rolling_timestamp
         if first is None:
             first = self._rolling_timestamp = self.first_timestamp()
-        waited_ms = max_timestamp - first if first >= 0 else now_ms - self.created_ms
+        waited_ms = max_timestamp - first if first >= 0 else now_ms() - self.created_ms
         offsets, times = self._indexes or self.indexes
         return (
             self.size > limits.segment_bytes - size_bytes
