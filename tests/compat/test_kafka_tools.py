@@ -21,6 +21,7 @@ from penstock.controller.broker_records import (
     RegisterBrokerRecord,
 )
 from penstock.controller.controller import Controller
+from penstock.controller.directory_ids import LOST, UNASSIGNED
 from penstock.controller.metadata_records import PartitionRecord, TopicRecord
 from penstock.controller.partition_records import PartitionChangeRecord
 from penstock.controller.quorum import Quorum
@@ -99,18 +100,23 @@ def test_the_dump_tool_reads_a_snapshot_of_the_metadata(tmp_path: Path, java_pro
     topic_id = (7).to_bytes(16, "big")
     records = [
         TopicRecord("kept", topic_id),
-        PartitionRecord(0, topic_id, (1, 2), (1,), 1, 0, 0),
+        PartitionRecord(0, topic_id, (1, 2), (1,), 1, 0, 0, directories=(UNASSIGNED, b"d" * 16)),
         RegisterBrokerRecord(1, b"i" * 16, 5, (Endpoint("OUT", "host", 65000),), "rack-a", fenced=True),
         BrokerRegistrationChangeRecord(1, 5, fenced=False, in_controlled_shutdown=True),
         PartitionChangeRecord(0, topic_id, isr=(), leader=-1, elr=(1,), last_known_elr=(2,)),
+        PartitionChangeRecord(0, topic_id, directories=(b"c" * 16, LOST)),
+        BrokerRegistrationChangeRecord(1, 5, directories=(b"c" * 16,)),
     ]
     controller.submit(lambda image: (records, None))
     out = dump(java_programs, tmp_path / "00000000000000000000.log", "--cluster-metadata-decoder")
     assert '"fenced":-1,"inControlledShutdown":1' in out, out
     assert '"isr":[],"leader":-1,"eligibleLeaderReplicas":[1],"lastKnownElr":[2]' in out, out
+    assert '"directories":["AAAAAAAAAAAAAAAAAAAAAQ","ZGRkZGRkZGRkZGRkZGRkZA"]' in out, out
+    assert '"directories":["Y2NjY2NjY2NjY2NjY2NjYw","AAAAAAAAAAAAAAAAAAAAAg"]' in out, out
+    assert '"logDirs":["Y2NjY2NjY2NjY2NjY2NjYw"]' in out, out
     controller.write_snapshot()
     out = dump(
-        java_programs, tmp_path / "00000000000000000006-0000000001.checkpoint", "--cluster-metadata-decoder"
+        java_programs, tmp_path / "00000000000000000008-0000000001.checkpoint", "--cluster-metadata-decoder"
     )
     assert "SnapshotHeader" in out
     assert "SnapshotFooter" in out

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import pytest
 
+from penstock.controller.broker_records import BrokerRegistrationChangeRecord
+from penstock.controller.directory_ids import LOST, UNASSIGNED
 from penstock.controller.metadata_records import (
     ClientQuotaRecord,
     ConfigRecord,
@@ -16,12 +18,17 @@ from penstock.controller.metadata_records import (
     decode,
     encode,
 )
+from penstock.controller.partition_records import PartitionChangeRecord
 from penstock.protocol.primitives import MalformedMessage
 
 TOPIC_ID = bytes(range(16))
 RECORDS: list[MetadataRecord] = [
     TopicRecord("orders", TOPIC_ID),
     PartitionRecord(3, TOPIC_ID, (1, 2), (1,), leader=1, leader_epoch=4, partition_epoch=9),
+    PartitionRecord(3, TOPIC_ID, (1, 2), (1,), 1, 4, 9, directories=(UNASSIGNED, b"d" * 16)),
+    PartitionChangeRecord(3, TOPIC_ID, directories=(LOST, b"d" * 16)),
+    PartitionChangeRecord(3, TOPIC_ID, replicas=(1,), directories=()),
+    BrokerRegistrationChangeRecord(1, 7, directories=(b"d" * 16,)),
     ConfigRecord(2, "orders", "retention.ms", "1000"),
     ConfigRecord(2, "orders", "retention.ms", None),
     RemoveTopicRecord(TOPIC_ID),

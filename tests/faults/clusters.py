@@ -58,7 +58,7 @@ def replica_reader(cluster: Cluster) -> Callable[[Partition, int], list[ReplicaL
 
     def read(partition: Partition, high_watermark: int) -> list[ReplicaLog]:
         return [
-            read_replica(node.data, partition, number, high_watermark)
+            read_replica(node.directory_of(str(partition)), partition, number, high_watermark)
             for number, node in cluster.brokers.items()
         ]
 
@@ -98,14 +98,22 @@ class Round:
     """One topic, one history: `with Round(cluster, topic) as round_:` lets records flow; its end heals
     nothing, waits until all replicas are in sync, and judges."""
 
-    def __init__(self, cluster: Cluster, topic: str, *, rate: int = SHORT_RATE, **settings: str) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        topic: str,
+        *,
+        rate: int = SHORT_RATE,
+        partitions: int = PARTITIONS,
+        **settings: str,
+    ) -> None:
         self.cluster = cluster
         self.topic = topic
         self.moments: list[float] = []
         self.history: History | None = None
         self._rate = rate
-        cluster.create_topic(topic, PARTITIONS, **settings)
-        self.flow = Flow(cluster.bootstrap_servers, topic, PARTITIONS, rate=rate)
+        cluster.create_topic(topic, partitions, **settings)
+        self.flow = Flow(cluster.bootstrap_servers, topic, partitions, rate=rate)
         self._elections = Elections(cluster, topic)
 
     def __enter__(self) -> Round:

@@ -54,6 +54,44 @@ class Powered:
         self.cluster.wait_for_brokers(self.cluster.brokers)
 
 
+class TwoDisks:
+    """A cluster whose brokers have a second log directory each, on a disk of its own; the metadata is in the
+    first."""
+
+    def __init__(self, cluster: Cluster, volumes: dict[int, Volume]) -> None:
+        self.cluster = cluster
+        self._volumes = volumes
+
+    def fail(self, number: int) -> None:
+        """Every write to the second disk of this broker fails from now on."""
+        self._volumes[number].cut_power()
+
+    def repair(self, number: int) -> None:
+        """The broker stops, and comes back with its second disk."""
+        self.cluster.brokers[number].stop()
+        self._volumes[number].unmount()
+        self._volumes[number].mount()
+        self.cluster.brokers[number].start()
+        self.cluster.wait_for_brokers(self.cluster.brokers)
+
+    def has_on_second(self, number: int, log: str) -> bool:
+        return self.cluster.brokers[number].directory_of(log) == self._volumes[number].mount_point
+
+
+@contextmanager
+def two_disks(directory: Path, software: Software) -> Iterator[TwoDisks]:
+    if (reason := Volume.why_not()) is not None:
+        pytest.skip(reason)
+    cluster = Cluster(directory, software, settings=QUICK)
+    with ExitStack() as stack:
+        volumes = {}
+        for number, node in cluster.brokers.items():
+            volumes[number] = stack.enter_context(Volume(node.home / "second", VOLUME_MB))
+            node.properties["log.dirs"] += f",{volumes[number].mount_point}"
+        stack.enter_context(cluster)
+        yield TwoDisks(cluster, volumes)
+
+
 @contextmanager
 def powered(directory: Path, software: Software, settings: dict[str, str]) -> Iterator[Powered]:
     if (reason := Volume.why_not()) is not None:

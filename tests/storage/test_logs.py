@@ -364,6 +364,36 @@ class TestFailingDirectories:
         assert logs.get_or_create("orders", 1, ID, SMALL).log_end_offset == 3
         assert logs.get_or_create("payments", 0, ID, SMALL).directory.path == "/disk2"
 
+    def test_what_is_new_or_known_to_be_elsewhere_is_made_also_when_a_directory_cannot_be_looked_into(
+        self, disk: SimDisk, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        logs = start(disk)
+        second = logs.directory_ids[1]
+        logs.close()
+        list_dir = disk.list_dir
+
+        def fail_on_the_first(path: str) -> list[str]:
+            if path == "/disk1":
+                raise OSError(errno.EIO, "bad block")
+            return list_dir(path)
+
+        monkeypatch.setattr(disk, "list_dir", fail_on_the_first)
+        logs = start(disk)
+        assert (logs.directory_ids, len(logs.failures())) == ((second,), 1)
+        with pytest.raises(LogDirFailure):
+            logs.get_or_create("orders", 0, ID, SMALL)
+        with pytest.raises(LogDirFailure):
+            logs.get_or_create("orders", 0, ID, SMALL, directory_id=b"?" * 16)
+        logs.get_or_create("orders", 0, ID, SMALL, directory_id=second)
+        logs.get_or_create("orders", 1, ID, SMALL, is_new=True)
+        assert {log.directory.path for log in logs.all().values()} == {"/disk2"}
+
+    def test_a_log_is_made_in_the_directory_that_is_asked_for(self, disk: SimDisk) -> None:
+        logs = start(disk)
+        second = logs.directory_ids[1]
+        made = [logs.create("orders", each, ID, SMALL, directory_id=second) for each in range(3)]
+        assert {log.directory.path for log in made} == {"/disk2"}
+
     def test_an_offline_directory_is_not_marked_clean(self, damaged: SimDisk) -> None:
         start(damaged).close()
         assert not damaged.exists("/disk1/.kafka_cleanshutdown")

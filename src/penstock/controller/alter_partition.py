@@ -43,7 +43,9 @@ def decide_alter_partition(
     _check_leader(state, broker_id, wanted)
     _check_members(image, state, broker_id, wanted)
     isr = tuple(node for node, _ in wanted.isr)
-    record = decide_change(wanted.topic_id, wanted.partition, state, rules, image.is_active, isr=isr)
+    record = decide_change(
+        wanted.topic_id, wanted.partition, state, rules, image.is_active, isr=isr, is_online=image.is_online
+    )
     return [] if record is None else [record]
 
 
@@ -76,16 +78,21 @@ def _check_leader(state: PartitionState, broker_id: int, wanted: WantedIsr) -> N
 
 def _check_members(image: Image, state: PartitionState, broker_id: int, wanted: WantedIsr) -> None:
     """Replicas, active, and each in the life that caught up: an earlier one may have lost what it had
-    (KIP-903)."""
+    (KIP-903). None whose directory has failed."""
     members = [node for node, _ in wanted.isr]
     strangers = [node for node in members if node not in state.replicas]
     if strangers or len(set(members)) < len(members) or broker_id not in members:
         raise KafkaError(
             ErrorCode.INVALID_REQUEST, f"{members} is no ISR of {list(state.replicas)} with its leader"
         )
+    places = state.places
     for node, epoch in wanted.isr:
         broker = image.brokers.get(node)
         if broker is None or not broker.is_active or epoch not in (-1, broker.broker_epoch):
             raise KafkaError(
                 ErrorCode.INELIGIBLE_REPLICA, f"broker {node} with epoch {epoch} may not join the ISR"
+            )
+        if not image.is_online(node, places[node]):
+            raise KafkaError(
+                ErrorCode.INELIGIBLE_REPLICA, f"the directory of the replica on broker {node} is offline"
             )

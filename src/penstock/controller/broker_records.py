@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Self
 
+from penstock.controller.partition_records import read_uuids, uuid_list
 from penstock.protocol.primitives import Reader, Writer
 
 _UNCHANGED, _SET, _CLEARED = 0, 1, -1
@@ -59,9 +60,7 @@ class RegisterBrokerRecord:
     def tagged(self) -> dict[int, bytes]:
         if not self.directories:
             return {}
-        writer = Writer(flexible=True)
-        writer.uuid_array(self.directories)
-        return {0: bytes(writer.data)}
+        return {0: uuid_list(self.directories)}
 
     @classmethod
     def read(cls, reader: Reader, version: int) -> Self:
@@ -79,8 +78,7 @@ class RegisterBrokerRecord:
             reader.string(), reader.int16(), reader.int16(), reader.tags()
         rack, fenced = reader.nullable_string(), reader.boolean()
         shutting_down = reader.boolean() if version >= 1 else False
-        told = Reader(reader.tags().get(0, memoryview(b"\x01")), flexible=True)
-        directories = tuple(told.uuid() for _ in range(told.array(16)))
+        directories = _read_directories(reader.tags().get(0))
         return cls(
             broker_id,
             incarnation_id,
@@ -113,14 +111,20 @@ class UnregisterBrokerRecord:
 
 @dataclass(frozen=True, slots=True)
 class BrokerRegistrationChangeRecord:
-    """The broker of this epoch is fenced, unfenced, or about to stop; None leaves as it is."""
+    """The broker of this epoch is fenced, unfenced, about to stop, or has fewer directories; None leaves as
+    it is."""
 
     api_key: ClassVar[int] = 17
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     broker_id: int
     broker_epoch: int
     fenced: bool | None = None
     in_controlled_shutdown: bool = False
+    directories: tuple[bytes, ...] = ()
+    """The ids of those that are left; empty when none has failed."""
+
+    def least_version(self) -> int:
+        return self.version if self.directories else 1
 
     def write(self, writer: Writer) -> None:
         writer.int32(self.broker_id)
@@ -132,6 +136,8 @@ class BrokerRegistrationChangeRecord:
             fields[0] = (_SET if self.fenced else _CLEARED).to_bytes(1, "big", signed=True)
         if self.in_controlled_shutdown:
             fields[1] = _SET.to_bytes(1, "big")
+        if self.directories:
+            fields[2] = uuid_list(self.directories)
         return fields
 
     @classmethod
@@ -140,4 +146,9 @@ class BrokerRegistrationChangeRecord:
         tags = reader.tags()
         change = int.from_bytes(tags.get(0, b"\x00"), "big", signed=True)
         fenced = None if change == _UNCHANGED else change == _SET
-        return cls(broker_id, broker_epoch, fenced, bytes(tags.get(1, b"\x00")) == b"\x01")
+        leaves = bytes(tags.get(1, b"\x00")) == b"\x01"
+        return cls(broker_id, broker_epoch, fenced, leaves, _read_directories(tags.get(2)))
+
+
+def _read_directories(data: memoryview | None) -> tuple[bytes, ...]:
+    return () if data is None else read_uuids(Reader(data, flexible=True))

@@ -16,6 +16,8 @@ from penstock.controller.broker_records import (
     RegisterBrokerRecord,
     UnregisterBrokerRecord,
 )
+from penstock.controller.directories import decide_offline
+from penstock.controller.directory_ids import is_reserved
 from penstock.controller.image import BrokerState, Image, PartitionState, replay
 from penstock.controller.metadata_records import MetadataRecord
 from penstock.controller.partition_changes import decide_change
@@ -49,6 +51,8 @@ class Heartbeat:
     """The last offset of the metadata log that it has followed."""
     wants_fence: bool = False
     wants_shutdown: bool = False
+    offline_directories: frozenset[bytes] = frozenset()
+    """The ids of its log directories that have failed since it began this life."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,8 +161,22 @@ def decide_heartbeat(
     image: Image, beat: Heartbeat, rules_of: RulesOf, *, others_know: bool = True
 ) -> tuple[list[MetadataRecord], Told]:
     """What a heartbeat changes: an unfenced broker serves, one that wants to stop gives its partitions away
-    first, and stops when `others_know` of it."""
+    first, and stops when `others_know` of it. Directories that have failed hold nothing that is in sync; a
+    broker that has no other is fenced."""
     broker = check_broker(image, beat.broker_id, beat.broker_epoch)
+    has_none = bool(broker.directories) and beat.offline_directories.issuperset(broker.directories)
+    if has_none:
+        return _decide_beat(image, replace(beat, wants_fence=True), rules_of, others_know=others_know)
+    failed = decide_offline(image, broker, beat.offline_directories, rules_of)
+    after = replay(image, failed) if failed else image
+    records, told = _decide_beat(after, beat, rules_of, others_know=others_know)
+    return [*failed, *records], told
+
+
+def _decide_beat(
+    image: Image, beat: Heartbeat, rules_of: RulesOf, *, others_know: bool
+) -> tuple[list[MetadataRecord], Told]:
+    broker = image.brokers[beat.broker_id]
     caught_up = beat.metadata_offset >= broker.broker_epoch
     if beat.wants_shutdown:
         return _decide_shutdown(image, broker, rules_of, caught_up=caught_up, others_know=others_know)
@@ -231,7 +249,9 @@ def _changes(
             rules_of(topic_name),
             image.is_active,
             stopped_uncleanly=lost,
-            emptied=emptied,
+            # A directory with a name is known to be there or not; the others are taken together.
+            emptied=emptied if is_reserved(state.places[broker_id]) else (),
+            is_online=image.is_online,
         )
         if record is not None:
             yield record

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import repeat
 from typing import Final, assert_never
 
 from penstock.controller.broker_records import (
@@ -15,6 +16,7 @@ from penstock.controller.broker_records import (
     RegisterBrokerRecord,
     UnregisterBrokerRecord,
 )
+from penstock.controller.directory_ids import MIGRATING, UNASSIGNED, default_directory, is_online
 from penstock.controller.metadata_records import (
     ClientQuotaRecord,
     ConfigRecord,
@@ -52,6 +54,13 @@ class PartitionState:
     """Of `replicas`, those that leave when a reassignment is over."""
     adding: tuple[int, ...] = ()
     """Of `replicas`, those that a reassignment has added and that it waits for."""
+    directories: tuple[bytes, ...] = ()
+    """Which log directory each of `replicas` is in (KIP-858); empty when nothing is known of any."""
+
+    @property
+    def places(self) -> dict[int, bytes]:
+        """The directory of each replica, by broker."""
+        return dict(zip(self.replicas, self.directories or repeat(MIGRATING), strict=False))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +76,7 @@ class BrokerState:
     fenced: bool
     in_controlled_shutdown: bool = False
     directories: tuple[bytes, ...] = ()
-    """The ids of its log directories: other ones are other disks."""
+    """The ids of its log directories that are online: other ones are other disks."""
 
     @property
     def is_active(self) -> bool:
@@ -105,6 +114,16 @@ class Image:
         broker = self.brokers.get(broker_id)
         return broker is not None and broker.is_active
 
+    def is_online(self, broker_id: int, directory: bytes) -> bool:
+        """Whether this directory has not failed, by what its broker says."""
+        broker = self.brokers.get(broker_id)
+        return broker is None or is_online(directory, broker.directories)
+
+    def default_directory(self, broker_id: int) -> bytes:
+        """Where a new replica will be on this broker, as far as it is known before."""
+        broker = self.brokers.get(broker_id)
+        return UNASSIGNED if broker is None else default_directory(broker.directories)
+
     def config(self, resource_type: int, name: str) -> Mapping[str, str]:
         """What differs from the defaults."""
         return self.configs.get((resource_type, name), _NOTHING)
@@ -135,7 +154,17 @@ def changed(state: PartitionState, record: PartitionChangeRecord) -> PartitionSt
         state.last_known_elr if record.last_known_elr is None else record.last_known_elr,
         state.removing if record.removing is None else record.removing,
         state.adding if record.adding is None else record.adding,
+        _directories(state, record),
     )
+
+
+def _directories(state: PartitionState, record: PartitionChangeRecord) -> tuple[bytes, ...]:
+    if record.directories is not None:
+        return record.directories
+    if record.replicas is None or not state.directories:
+        return state.directories
+    places = state.places  # older nodes do not say
+    return tuple(places.get(node, MIGRATING) for node in record.replicas)
 
 
 class _Step:
@@ -222,6 +251,7 @@ class _Step:
             broker,
             fenced=broker.fenced if record.fenced is None else record.fenced,
             in_controlled_shutdown=broker.in_controlled_shutdown or record.in_controlled_shutdown,
+            directories=record.directories or broker.directories,
         )
 
     def _put_partition(self, record: PartitionRecord) -> None:
@@ -236,6 +266,7 @@ class _Step:
             record.last_known_elr,
             record.removing,
             record.adding,
+            record.directories,
         )
         if record.partition == len(partitions):
             partitions.append(state)

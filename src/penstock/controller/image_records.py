@@ -36,6 +36,7 @@ def records_of(image: Image) -> Iterator[MetadataRecord]:
                 state.last_known_elr,
                 state.removing,
                 state.adding,
+                state.directories,
             )
     for (resource_type, name), config in image.configs.items():
         for key, value in config.items():

@@ -34,6 +34,7 @@ def decide_election(
         rules._replace(unclean=rules.unclean or unclean),
         image.is_active,
         prefer_first=not unclean,
+        is_online=image.is_online,
     )
     elected = NO_LEADER if record is None else record.leader
     if unclean and elected < 0:

@@ -16,15 +16,18 @@ from penstock.controller.broker_records import (
     RegisterBrokerRecord,
     UnregisterBrokerRecord,
 )
-from penstock.controller.partition_records import PartitionChangeRecord, int32_list, read_int32_list
-from penstock.protocol.primitives import ZERO_UUID, MalformedMessage, Reader, Writer
+from penstock.controller.directory_ids import MIGRATING, known
+from penstock.controller.partition_records import (
+    PartitionChangeRecord,
+    int32_list,
+    read_int32_list,
+    read_uuids,
+)
+from penstock.protocol.primitives import MalformedMessage, Reader, Writer
 
 FRAME_VERSION: Final = 1
 NO_LEADER: Final = -1
 _ELR, _LAST_KNOWN_ELR = 1, 2  # tags of a partition's record
-MIGRATING_DIRECTORY: Final = (
-    ZERO_UUID  # "not said": which directory holds a replica is its broker's own affair
-)
 
 
 class MetadataRecord(Protocol):
@@ -44,6 +47,13 @@ class Tagged(Protocol):
     """A record some of whose fields are optional and stand behind the others, by number."""
 
     def tagged(self) -> dict[int, bytes]: ...
+
+
+@runtime_checkable
+class Versioned(Protocol):
+    """A record that is written in an older version where that suffices, for nodes that know no newer one."""
+
+    def least_version(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +91,8 @@ class PartitionRecord:
     last_known_elr: tuple[int, ...] = ()
     removing: tuple[int, ...] = ()
     adding: tuple[int, ...] = ()
+    directories: tuple[bytes, ...] = ()
+    """The log directory of each replica (KIP-858); empty when nothing is known of any."""
 
     def write(self, writer: Writer) -> None:
         writer.int32(self.partition)
@@ -92,7 +104,7 @@ class PartitionRecord:
         writer.int32(self.leader)
         writer.int32(self.leader_epoch)
         writer.int32(self.partition_epoch)
-        writer.uuid_array([MIGRATING_DIRECTORY] * len(self.replicas))
+        writer.uuid_array(self.directories or (MIGRATING,) * len(self.replicas))
 
     @classmethod
     def read(cls, reader: Reader, version: int) -> Self:
@@ -100,9 +112,7 @@ class PartitionRecord:
         replicas, isr = tuple(reader.int32_array()), tuple(reader.int32_array())
         removing, adding = tuple(reader.int32_array()), tuple(reader.int32_array())
         leader, leader_epoch, partition_epoch = reader.int32(), reader.int32(), reader.int32()
-        if version >= 1:
-            for _ in range(reader.array(16)):
-                reader.uuid()
+        directories = known(read_uuids(reader)) if version >= 1 else ()
         tags = reader.tags()
         elr, last_known = (
             read_int32_list(tags[tag]) if tag in tags else () for tag in (_ELR, _LAST_KNOWN_ELR)
@@ -119,6 +129,7 @@ class PartitionRecord:
             last_known,
             removing,
             adding,
+            directories,
         )
 
     def tagged(self) -> dict[int, bytes]:
@@ -253,7 +264,8 @@ _KNOWN: Final[dict[int, type[MetadataRecord]]] = {
 
 def encode(record: MetadataRecord) -> bytes:
     writer = Writer(flexible=True)
-    for number in (FRAME_VERSION, record.api_key, record.version):
+    version = record.least_version() if isinstance(record, Versioned) else record.version
+    for number in (FRAME_VERSION, record.api_key, version):
         writer.unsigned_varint(number)
     record.write(writer)
     writer.tags(record.tagged() if isinstance(record, Tagged) else None)

@@ -7,15 +7,18 @@ about brokers, by `penstock.controller.alter_partition` and by `penstock.control
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
+from penstock.controller.directory_ids import UNASSIGNED, known
 from penstock.controller.image import PartitionState
 from penstock.controller.metadata_records import NO_LEADER
 from penstock.controller.partition_records import LEADER_UNCHANGED, PartitionChangeRecord
 
 IsActive = Callable[[int], bool]
+IsOnline = Callable[[int, bytes], bool]
+_NO_PLACES: Final[Mapping[int, bytes]] = {}
 
 
 class Rules(NamedTuple):
@@ -54,18 +57,28 @@ def decide_change(
     emptied: Iterable[int] = (),
     prefer_first: bool = False,
     move: Move | None = None,
+    is_online: IsOnline = lambda node, directory: True,
+    directories: Mapping[int, bytes] = _NO_PLACES,
 ) -> PartitionChangeRecord | None:
     """The change that follows. `isr` is what the leader wants; `stopped_uncleanly` may have lost what they
     had, those that are `emptied` have lost it; `prefer_first` lets the preferred replica lead; `move` begins,
-    changes or ends a reassignment."""
+    changes or ends a reassignment; `directories` are where replicas are from now on. A replica in a directory
+    that is not online neither leads nor is in sync."""
     lost = frozenset(stopped_uncleanly)
     wanted = state.isr if isr is None else isr
     moving = Move(state.replicas, state.adding, state.removing) if move is None else move
-    alive = tuple(node for node in wanted if node in moving.replicas and is_active(node) and node not in lost)
+    places = {**state.places, **directories}
+    offline = frozenset(node for node, directory in places.items() if not is_online(node, directory))
+
+    def is_usable(node: int) -> bool:
+        return node not in offline and is_active(node)
+
+    alive = tuple(node for node in wanted if node in moving.replicas and is_usable(node) and node not in lost)
     moving, alive = _arrived(moving, alive)
     moved = replace(state, replicas=moving.replicas)
-    target = _elect(moved, alive, rules, is_active, lost, prefer_first=prefer_first)
-    elr, last_known = _eligible(moved, target, rules, lost, frozenset(emptied))
+    placed = known(tuple(places.get(node, UNASSIGNED) for node in moving.replicas))
+    target = _elect(moved, alive, rules, is_usable, lost, prefer_first=prefer_first)
+    elr, last_known = _eligible(moved, target, rules, lost, frozenset(emptied), offline)
     record = PartitionChangeRecord(
         index,
         topic_id,
@@ -76,6 +89,7 @@ def decide_change(
         adding=_if_changed(moving.adding, state.adding),
         elr=_if_changed(elr, state.elr),
         last_known_elr=_if_changed(last_known, state.last_known_elr),
+        directories=None if placed == state.directories else placed,
     )
     return None if record == PartitionChangeRecord(index, topic_id) else record
 
@@ -133,12 +147,17 @@ def _elect(
 
 
 def _eligible(
-    state: PartitionState, target: _Target, rules: Rules, lost: frozenset[int], emptied: frozenset[int]
+    state: PartitionState,
+    target: _Target,
+    rules: Rules,
+    lost: frozenset[int],
+    emptied: frozenset[int],
+    offline: frozenset[int],
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Who has all that is committed without being in the ISR, and who led last when nobody does now. While
     the ISR is large enough more is committed without them: then nobody. After an unclean election nothing
     is promised any more. When the last leader has lost its disk, those who were eligible last take its
-    place."""
+    place; when its directory is offline, too, but if there is nobody else it may come back."""
     elr: tuple[int, ...] = ()
     if len(target.isr) < rules.min_isr and not target.unclean:
         had = {*state.elr, *state.isr} - {*target.isr, *lost}
@@ -147,6 +166,6 @@ def _eligible(
         return elr, ()
     last_known = state.last_known_elr if state.leader == NO_LEADER else (state.leader,)
     hoped = tuple(node for node in last_known if node in state.replicas and node not in emptied)
-    if not hoped and not elr:
-        hoped = tuple(node for node in state.elr if node in lost and node not in emptied)
-    return elr, hoped
+    if not elr and offline.issuperset(hoped):
+        hoped += tuple(node for node in state.elr if node in lost and node not in {*emptied, *hoped})
+    return elr, tuple(node for node in hoped if node not in offline) or hoped

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
+from penstock.controller.directory_ids import known
 from penstock.protocol.primitives import Reader, Writer
 
 LEADER_UNCHANGED = -2
-_ISR, _LEADER, _REPLICAS, _REMOVING, _ADDING, _ELR, _LAST_KNOWN_ELR = 0, 1, 2, 3, 4, 6, 7
+_ISR, _LEADER, _REPLICAS, _REMOVING, _ADDING, _ELR, _LAST_KNOWN_ELR, _DIRECTORIES = 0, 1, 2, 3, 4, 6, 7, 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,8 @@ class PartitionChangeRecord:
     last_known_elr: tuple[int, ...] | None = None
     removing: tuple[int, ...] | None = None
     adding: tuple[int, ...] | None = None
+    directories: tuple[bytes, ...] | None = None
+    """The log directory of each replica (KIP-858); empty when nothing is known of any."""
 
     def write(self, writer: Writer) -> None:
         writer.int32(self.partition)
@@ -44,6 +47,8 @@ class PartitionChangeRecord:
         fields = {tag: int32_list(values) for tag, values in lists.items() if values is not None}
         if self.leader != LEADER_UNCHANGED:
             fields[_LEADER] = self.leader.to_bytes(4, "big", signed=True)
+        if self.directories is not None:
+            fields[_DIRECTORIES] = uuid_list(self.directories)
         return fields
 
     @classmethod
@@ -55,7 +60,9 @@ class PartitionChangeRecord:
             for tag in (_ISR, _REPLICAS, _ELR, _LAST_KNOWN_ELR, _REMOVING, _ADDING)
         )
         leader = int.from_bytes(tags[_LEADER], "big", signed=True) if _LEADER in tags else LEADER_UNCHANGED
-        return cls(partition, topic_id, isr, leader, replicas, elr, last_known, removing, adding)
+        told = tags.get(_DIRECTORIES)
+        directories = None if told is None else known(read_uuids(Reader(told, flexible=True)))
+        return cls(partition, topic_id, isr, leader, replicas, elr, last_known, removing, adding, directories)
 
 
 def int32_list(values: tuple[int, ...]) -> bytes:
@@ -67,3 +74,14 @@ def int32_list(values: tuple[int, ...]) -> bytes:
 
 def read_int32_list(data: memoryview) -> tuple[int, ...]:
     return tuple(Reader(data, flexible=True).int32_array())
+
+
+def uuid_list(values: tuple[bytes, ...]) -> bytes:
+    """A list of ids as the content of a tagged field."""
+    writer = Writer(flexible=True)
+    writer.uuid_array(values)
+    return bytes(writer.data)
+
+
+def read_uuids(reader: Reader) -> tuple[bytes, ...]:
+    return tuple(reader.uuid() for _ in range(reader.array(16)))

@@ -29,7 +29,16 @@ def decide_reassign(
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{topic.name} has no partition {index}.")
     state = topic.partitions[index]
     move = _back(state, rules) if replicas is None else _towards(image, state, replicas, may_change_factor)
-    record = decide_change(topic.topic_id, index, state, rules, image.is_active, move=move)
+    record = decide_change(
+        topic.topic_id,
+        index,
+        state,
+        rules,
+        image.is_active,
+        move=move,
+        is_online=image.is_online,
+        directories={node: image.default_directory(node) for node in move.adding if node not in state.adding},
+    )
     return [] if record is None else [record]
 
 

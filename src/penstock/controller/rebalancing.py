@@ -21,7 +21,13 @@ def decide_preferred(image: Image, rules_of: RulesOf) -> list[MetadataRecord]:
             if state.leader == state.replicas[0] or state.replicas[0] not in state.isr:
                 continue
             record = decide_change(
-                topic.topic_id, index, state, rules_of(topic.name), image.is_active, prefer_first=True
+                topic.topic_id,
+                index,
+                state,
+                rules_of(topic.name),
+                image.is_active,
+                prefer_first=True,
+                is_online=image.is_online,
             )
             if record is not None:
                 records.append(record)

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from penstock.controller.directory_ids import known
 from penstock.controller.image import TOPIC_RESOURCE, Image, TopicState
 from penstock.controller.metadata_records import (
     ConfigRecord,
@@ -205,4 +206,14 @@ def _checked(replicas: Sequence[int], image: Image, factor: int) -> Sequence[int
 def _partition(image: Image, topic_id: bytes, index: int, replicas: Sequence[int]) -> PartitionRecord:
     """In sync is who is there; who is not joins when it has fetched everything."""
     isr = tuple(broker for broker in replicas if image.is_active(broker))
-    return PartitionRecord(index, topic_id, tuple(replicas), isr, isr[0], leader_epoch=0, partition_epoch=0)
+    directories = known(tuple(image.default_directory(broker) for broker in replicas))
+    return PartitionRecord(
+        index,
+        topic_id,
+        tuple(replicas),
+        isr,
+        isr[0],
+        leader_epoch=0,
+        partition_epoch=0,
+        directories=directories,
+    )

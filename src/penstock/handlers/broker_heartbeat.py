@@ -1,5 +1,5 @@
-"""BrokerHeartbeat, v0-v1: a broker is alive, and is told whether it is fenced and may stop. On controllers'
-listeners only."""
+"""BrokerHeartbeat, v0-v1: a broker is alive, says which of its log directories have failed, and is told
+whether it is fenced and may stop. On controllers' listeners only."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from penstock.handlers.reply import Outcome
 from penstock.handlers.request import Request
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
-from penstock.protocol.messages import encode_response, read_request
+from penstock.protocol.messages import encode_response, id_bytes, read_request
 
 VERSIONS: Final = (0, 1)
 _NOTHING: Final = Told(fenced=True, caught_up=False, may_stop=False)
@@ -26,6 +26,7 @@ def handle(request: Request, broker: Broker) -> Outcome:
         wanted.current_metadata_offset,
         wanted.want_fence,
         wanted.want_shut_down,
+        frozenset(id_bytes(directory) for directory in getattr(wanted, "offline_log_dirs", ())),
     )
     promise = broker.membership.heartbeat(beat)
 

@@ -54,13 +54,16 @@ class ClusterView:
     def __init__(self, broker: Broker, listener: str) -> None:
         self._node_id = broker.settings.node_id
         self._partitions = broker.partitions
+        self._image = broker.controller.image
         self._reachable = frozenset(node.node_id for node in nodes(broker, listener))
 
     def partition(self, topic: str, index: int, state: PartitionState) -> Seen:
-        there = self._reachable
-        if self._partitions.is_offline(topic, index):
-            there -= {self._node_id}  # its disk has failed
-        offline = tuple(node for node in state.replicas if node not in there)
-        if state.leader in there:
+        offline = tuple(node for node, place in state.places.items() if not self._is_there(node, place))
+        if self._node_id not in offline and self._partitions.is_offline(topic, index):
+            offline += (self._node_id,)  # its disk has failed, and the controller does not know yet
+        if state.leader >= 0 and state.leader not in offline:
             return Seen(ErrorCode.NONE, state.leader, offline)
         return Seen(ErrorCode.LEADER_NOT_AVAILABLE, NO_LEADER, offline)
+
+    def _is_there(self, node: int, place: bytes) -> bool:
+        return node in self._reachable and self._image.is_online(node, place)

@@ -8,6 +8,7 @@ from typing import Final, Protocol
 from penstock.handlers import (
     allocate_producer_ids,
     alter_partition,
+    assign_replicas_to_dirs,
     broker_heartbeat,
     broker_registration,
     envelope,
@@ -36,6 +37,7 @@ CONTROLLER_HANDLERS: Final[dict[Api, Handler]] = {
     Api.BROKER_REGISTRATION: broker_registration,
     Api.BROKER_HEARTBEAT: broker_heartbeat,
     Api.ALTER_PARTITION: alter_partition,
+    Api.ASSIGN_REPLICAS_TO_DIRS: assign_replicas_to_dirs,
     Api.ALLOCATE_PRODUCER_IDS: allocate_producer_ids,
     Api.ENVELOPE: envelope,
 }

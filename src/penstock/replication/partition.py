@@ -306,7 +306,7 @@ class Partition(Replica):
         """Want those out of the ISR who have not caught up for too long. For every now and then."""
         with self.lock:
             leading = self._leading
-            if leading is None or leading.is_alone or self.deleted:
+            if leading is None or leading.is_alone or self.deleted or self.is_offline:
                 return
             now, lag_seconds = self._around.clock.monotonic(), self._around.lag_seconds()
             wants = leading.want_shrunk(self.log.log_end_offset, now, lag_seconds)
@@ -316,7 +316,7 @@ class Partition(Replica):
     def wanted_isr(self) -> WantedIsr | None:
         """What the controller is to be asked for, if anything."""
         with self.lock:
-            return None if self._leading is None or self.deleted else self._leading.wanted
+            return None if self._leading is None or self.deleted or self.is_offline else self._leading.wanted
 
     def isr_changed(self, leader_epoch: int, isr: Iterable[int], partition_epoch: int) -> None:
         """The controller's answer: so it is now."""
@@ -341,7 +341,7 @@ class Partition(Replica):
     def position(self) -> Position | None:
         """From where to ask the leader; None for a replica that does not follow."""
         with self.lock:
-            if self.deleted or self.leads or self.leader_id < 0:
+            if self.deleted or self.leads or self.leader_id < 0 or self.is_offline:
                 return None
             log = self.log
             return Position(self.leader_epoch, log.log_end_offset, log.epochs.latest, log.log_start_offset)

@@ -17,34 +17,35 @@ class Partitions:
         """`exists` says whether the metadata has a partition, wherever its replicas are."""
         self._exists = exists
         self._partitions: dict[tuple[str, int], Partition] = {}
-        self._unopened: set[tuple[str, int]] = set()
+        self._unopened: dict[tuple[str, int], bool] = {}  # and whether its log is lost
         self._lock = Lock()
 
     def add(self, partition: Partition) -> None:
         with self._lock:
             self._partitions[partition.topic, partition.index] = partition
-            self._unopened.discard((partition.topic, partition.index))
+            self._unopened.pop((partition.topic, partition.index), None)
 
-    def add_unopened(self, topic: str, index: int) -> None:
-        """A partition that belongs here, but whose log directory cannot be used."""
+    def add_unopened(self, topic: str, index: int, *, lost: bool) -> None:
+        """A partition that belongs here, but whose log directory cannot be used: it has failed, and what was
+        in it is `lost` with it, or it is full."""
         with self._lock:
-            self._unopened.add((topic, index))
+            self._unopened[topic, index] = lost
+
+    def is_lost(self, topic: str, index: int) -> bool:
+        """Whether the partition belongs here, and its log is in a directory that could not be opened."""
+        return self._unopened.get((topic, index), False)
 
     def is_offline(self, topic: str, index: int) -> bool:
         """Whether the partition belongs here and cannot be served, from the start on or since its disk
         failed."""
         partition = self._partitions.get((topic, index))
-        return (
-            (topic, index) in self._unopened
-            if partition is None
-            else partition.log.directory.failure is not None
-        )
+        return (topic, index) in self._unopened if partition is None else partition.is_offline
 
     def remove(self, topic: str, index: int) -> Partition | None:
         """Take the partition out; requests that wait for it are woken to learn that it is gone."""
         with self._lock:
             partition = self._partitions.pop((topic, index), None)
-            self._unopened.discard((topic, index))
+            self._unopened.pop((topic, index), None)
         if partition is not None:
             partition.mark_deleted()
         return partition

@@ -76,6 +76,11 @@ class Replica:
         return self._leading is not None
 
     @property
+    def is_offline(self) -> bool:
+        """Whether its log directory has failed: whatever its role is, it does nothing any more."""
+        return self.log.directory.failure is not None
+
+    @property
     def leadership(self) -> Leadership | None:
         """What the leader knows of its followers, for whoever holds the lock."""
         return self._leading
@@ -202,6 +207,8 @@ class Replica:
     def _check_present(self) -> None:
         if self.deleted:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic {self.topic} was deleted.")
+        if self.is_offline:
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"The log directory of {self} is offline.")
 
     def _check_leads(self) -> Leadership:
         self._check_present()

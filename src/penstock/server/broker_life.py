@@ -1,4 +1,5 @@
-"""The life of this broker in its cluster: it registers, opens its logs, beats, and says goodbye.
+"""The life of this broker in its cluster: it registers, opens its logs, says where they are, beats, and says
+goodbye.
 
 What is said and what the answers mean stands here, without a thread: `server.life_thread` leads this life,
 and so does the simulator. A node that is alone registers with itself when it is built (`server.node`) and
@@ -8,7 +9,7 @@ needs no heart.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from penstock.controller.broker_records import Endpoint
@@ -16,6 +17,7 @@ from penstock.handlers.broker import Broker
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.metadata import Node
+from penstock.server.replica_directories import ReplicaDirectories, Untold, by_directory
 from penstock.storage.errors import StorageError
 
 NOT_REGISTERED: Final = -1
@@ -23,6 +25,7 @@ SOON_SECONDS: Final = 0.05  # until it is unfenced, and while it says goodbye
 _TROUBLED_SECONDS: Final = 1.0
 _REGISTRATION_VERSION: Final = 4
 _HEARTBEAT_VERSION: Final = 1
+_ASSIGNMENT_VERSION: Final = 0
 
 _log = logging.getLogger(__name__)
 
@@ -49,7 +52,7 @@ class BrokerLife:
         broker: Broker,
         incarnation_id: bytes,
         previous_broker_epoch: int,
-        directories: tuple[bytes, ...],
+        directories: ReplicaDirectories,
         open_logs: Callable[[], None],
     ) -> None:
         """`open_logs` is called once, when this node has followed the metadata up to its own registration."""
@@ -59,6 +62,7 @@ class BrokerLife:
         self._incarnation_id = incarnation_id
         self._previous_epoch = previous_broker_epoch
         self._directories = directories
+        self._told_last = False  # where replicas are; a heartbeat comes between
         self._began = broker.clock.monotonic()
         self.leaving = False
         """Set from outside: from now on this broker wants to stop, and its partitions are given to others
@@ -95,7 +99,11 @@ class BrokerLife:
     # The heart
 
     def next_request(self) -> Said:
-        return self._heartbeat() if self._broker.broker_epoch != NOT_REGISTERED else self._registration()
+        if self._broker.broker_epoch == NOT_REGISTERED:
+            return self._registration()
+        untold = self._directories.untold() if self._opened and not self._told_last else ()
+        self._told_last = bool(untold)
+        return self._assignment(untold) if untold else self._heartbeat()
 
     def answered(self, said: Said, answer: Any) -> float:
         """The answer to `said`; gives the seconds until the next request."""
@@ -104,6 +112,8 @@ class BrokerLife:
             return self.failed(KafkaError(code, f"{said.api.name}: {code.name}"))
         if said.api is Api.BROKER_REGISTRATION:
             return self._registered(answer.broker_epoch)
+        if said.api is Api.ASSIGN_REPLICAS_TO_DIRS:
+            return SOON_SECONDS
         return self._beaten(answer, asked_to_leave=said.fields["want_shut_down"])
 
     def failed(self, error: KafkaError) -> float:
@@ -129,7 +139,7 @@ class BrokerLife:
             "features": (),
             "rack": settings.broker_rack,
             "is_migrating_zk_broker": False,
-            "log_dirs": self._directories,
+            "log_dirs": self._directories.online,
             "previous_broker_epoch": self._previous_epoch,
         }
         return Said(Api.BROKER_REGISTRATION, _REGISTRATION_VERSION, fields)
@@ -147,9 +157,18 @@ class BrokerLife:
             "current_metadata_offset": broker.controller.last_offset if self._opened else -1,
             "want_fence": False,
             "want_shut_down": self.leaving,
-            "offline_log_dirs": (),
+            "offline_log_dirs": self._directories.offline,
         }
         return Said(Api.BROKER_HEARTBEAT, _HEARTBEAT_VERSION, fields)
+
+    def _assignment(self, untold: Sequence[Untold]) -> Said:
+        broker = self._broker
+        fields = {
+            "broker_id": broker.settings.node_id,
+            "broker_epoch": broker.broker_epoch,
+            "directories": by_directory(untold),
+        }
+        return Said(Api.ASSIGN_REPLICAS_TO_DIRS, _ASSIGNMENT_VERSION, fields)
 
     def _is_known_to_serve(self) -> bool:
         state = self._broker.controller.image.brokers.get(self._broker.settings.node_id)

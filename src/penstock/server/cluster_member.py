@@ -63,6 +63,7 @@ class ClusterMember:
             )
             self._isrs.start()
             self._life = LifeThread(node.life(), broker, on_serving)
+            node.on_disk_failure(self._life.wake)
             self._life.start()
 
     def wait_until_it_serves(self, seconds: float) -> bool:

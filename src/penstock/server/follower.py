@@ -8,12 +8,14 @@ from contextlib import suppress
 from functools import partial
 from typing import Protocol
 
+from penstock.controller.directory_ids import UNASSIGNED
 from penstock.controller.image import Image, PartitionState, TopicState
 from penstock.handlers.broker import Broker
 from penstock.replication.partition import Partition
 from penstock.replication.surroundings import Surroundings
 from penstock.settings import TopicSettings
-from penstock.storage.errors import NoSpace, StorageError
+from penstock.storage.errors import LogDirFailure, NoSpace, StorageError
+from penstock.storage.log import Log
 from penstock.storage.logs import Logs
 from penstock.storage.together import Task, Together, one_by_one
 
@@ -86,15 +88,21 @@ class MetadataFollower:
                 continue
             settings = self._settings(new, name)
             tasks += [
-                partial(self._make_log, topic, index, settings)
+                partial(self._make_log, topic, index, settings, state.places[self._node_id])
                 for index, state in enumerate(topic.partitions)
                 if self._node_id in state.replicas and self._logs.get(name, index) is None
             ]
         self._together(tasks)
 
-    def _make_log(self, topic: TopicState, index: int, settings: TopicSettings) -> None:
+    def _make_log(self, topic: TopicState, index: int, settings: TopicSettings, place: bytes) -> None:
         with suppress(StorageError):
-            self._logs.get_or_create(topic.name, index, topic.topic_id, settings)
+            self._get_or_create(topic, index, settings, place)
+
+    def _get_or_create(self, topic: TopicState, index: int, settings: TopicSettings, place: bytes) -> Log:
+        """`place` is the directory that the metadata names."""
+        return self._logs.get_or_create(
+            topic.name, index, topic.topic_id, settings, directory_id=place, is_new=place == UNASSIGNED
+        )
 
     def _bring(self, before: TopicState | None, topic: TopicState, settings: TopicSettings) -> None:
         known = () if before is None or before.topic_id != topic.topic_id else before.partitions
@@ -106,23 +114,23 @@ class MetadataFollower:
                 self._drop(topic.name, index)
                 continue
             if partition is None:
-                partition = self._open(topic, index, settings)
+                partition = self._open(topic, index, settings, state.places[self._node_id])
             if partition is not None:
                 self._assume(partition, state)
 
     def _assume(self, partition: Partition, state: PartitionState) -> None:
-        if partition.assume(state):
+        if partition.assume(state) and not partition.is_offline:
             self._fetchers.follow(partition)
 
-    def _open(self, topic: TopicState, index: int, settings: TopicSettings) -> Partition | None:
+    def _open(self, topic: TopicState, index: int, settings: TopicSettings, place: bytes) -> Partition | None:
         """The partition with its log; None when the disk refuses it."""
         try:
-            log = self._logs.get_or_create(topic.name, index, topic.topic_id, settings)
+            log = self._get_or_create(topic, index, settings, place)
         except StorageError as error:
             if not self._partitions.is_offline(topic.name, index):
                 _log.error("%s-%d cannot be served: %s", topic.name, index, error)
             self.waits_for_space |= isinstance(error, NoSpace)
-            self._partitions.add_unopened(topic.name, index)
+            self._partitions.add_unopened(topic.name, index, lost=isinstance(error, LogDirFailure))
             return None
         left = log.directory.left_offsets.get((topic.name, index))
         # What the leader knows to be committed is learnt anew; until then it is what it was.

@@ -28,7 +28,8 @@ class LifeThread:
         self._on_serving = on_serving
         self._broker = broker
         self._channel = DecodedChannel(broker.channel)
-        self._leaving = Event()
+        self._leaving = False
+        self._news = Event()
         self._over = Event()
         self.serves = Event()
         """Set once the controller has unfenced it for the first time, or when it never will."""
@@ -43,11 +44,16 @@ class LifeThread:
         self._heart.start()
         self._opener.start()
 
+    def wake(self) -> None:
+        """There is something to say before the next beat is due."""
+        self._news.set()
+
     def leave(self) -> None:
         """The controlled shutdown: what this broker leads is given to others first, if a controller
         listens."""
         self._life.leaving = True
-        self._leaving.set()
+        self._leaving = True
+        self.wake()
         if not (self.serves.is_set() and self._broker.settings.controlled_shutdown_enable):
             self._over.set()
         self._over.wait(_GOODBYE_SECONDS)
@@ -71,10 +77,11 @@ class LifeThread:
                 self.serves.set()
             if life.is_over or life.failure is not None:
                 self._over.set()
-            elif self._leaving.is_set():
+            elif self._leaving:
                 self._over.wait(min(pause, SOON_SECONDS))
             else:
-                self._leaving.wait(pause)
+                self._news.wait(pause)
+                self._news.clear()
 
     def _exchange(self) -> float:
         said = self._life.next_request()

@@ -47,6 +47,7 @@ class RunningBroker:
         self._settings = settings
         self._on_failure = on_failure
         self._lost_disk: StorageError | None = None
+        self._told_failures: set[StorageError] = set()
         clock = SystemClock()
         clients = settings.client_listeners if "broker" in settings.process_roles else ()
         self._clients = clients
@@ -128,12 +129,16 @@ class RunningBroker:
                 _log.exception("housekeeping failed; it is tried again")
 
     def _watch_disks(self) -> None:
-        """One broker of several stops when a log directory has failed: the others have what was in it, and
-        lead when this one is gone. One that is alone serves on with what it has left."""
-        failures = self._node.log_failures
-        if self._member is not None and failures and self.failure is None:
-            self._lost_disk = failures[0]
-            _log.critical("a log directory has failed, so this node leaves its cluster: %s", failures[0])
+        """A log directory that has failed is told to the controller, and the node serves on with what it has
+        left. One of several stops when that is nothing, or not the metadata: the others lead when it is
+        gone."""
+        for offline in set(self._node.log_failures) - self._told_failures:
+            _log.error("%s; what is in other directories is served on", offline)
+            self._told_failures.add(offline)
+        failure = self._node.disabling_failure
+        if self._member is not None and failure is not None and self.failure is None:
+            self._lost_disk = failure
+            _log.critical("without this log directory this node leaves its cluster: %s", failure)
             self._on_failure()
 
 

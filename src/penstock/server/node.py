@@ -43,6 +43,7 @@ from penstock.server.local_markers import LocalMarkers
 from penstock.server.peers import Peers
 from penstock.server.producer_id_blocks import allocate_producer_ids
 from penstock.server.quota_follower import QuotaFollower
+from penstock.server.replica_directories import ReplicaDirectories
 from penstock.server.replica_fetchers import ReplicaFetchers, Replicas
 from penstock.server.settings_follower import SettingsFollower
 from penstock.server.transactions_anywhere import TransactionsAnywhere
@@ -189,6 +190,20 @@ class Node:
         """Why log directories are offline."""
         return self._logs.failures()
 
+    @property
+    def disabling_failure(self) -> StorageError | None:
+        """Why this node has no part in its cluster any more: the directory of its metadata has failed, or all
+        have."""
+        failures = self._logs.failures()
+        metadata = self._logs.get(METADATA_TOPIC, 0)
+        if metadata is not None and metadata.directory.failure is not None:
+            return metadata.directory.failure
+        return failures[0] if len(failures) == len(self._logs.directories) else None
+
+    def on_disk_failure(self, tell: Callable[[], None]) -> None:
+        """Call `tell` whenever a log directory fails."""
+        self._logs.on_failure(tell)
+
     def close(self) -> None:
         """Everything durable, and marked so that the next start need not check it."""
         self._logs.close(self.broker.broker_epoch)
@@ -199,12 +214,15 @@ class Node:
             self.broker,
             self._new_topic_id(),
             self._logs.left_broker_epoch,
-            self._logs.directory_ids,
+            ReplicaDirectories(
+                self.broker.settings.node_id, self._logs, self._partitions, self.broker.controller
+            ),
             self.open,
         )
 
     def _register(self) -> None:
-        """A node that is alone has followed everything, and serves at once."""
+        """A node that is alone has followed everything, and serves at once. Nobody asks for its directories:
+        no other node could lead what was in one that fails."""
         settings = self.broker.settings
         wish = Registration(
             settings.node_id,
@@ -213,7 +231,6 @@ class Node:
             registered_endpoints(self._endpoints),
             settings.broker_rack,
             self._logs.left_broker_epoch,
-            self._logs.directory_ids,
         )
         self.broker.broker_epoch = self.broker.membership.register(wish, fenced=False).result()
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -55,6 +55,10 @@ class LogDirectory:
 
     def __init__(self, disk: Disk, path: str) -> None:
         self.path = path
+        self.directory_id: bytes | None = None
+        """Its own id, whichever path it has; known when it was opened, as far as it could be."""
+        self.on_failure: Callable[[], None] = lambda: None
+        """Called when it has failed, by whoever noticed it and whatever locks they hold."""
         # Set once and never cleared: only a restart brings a directory back.
         self.failure: LogDirFailure | None = None
         self.cleaned = CleanedOffsets(disk, path)
@@ -70,6 +74,7 @@ class LogDirectory:
         """Take the directory offline; the first cause stands. Returns what to raise."""
         if self.failure is None:
             self.failure = LogDirFailure(self.path, cause)
+            self.on_failure()
         return self.failure
 
     def refused(self, cause: Exception) -> StorageError:

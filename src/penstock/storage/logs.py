@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from random import Random
 from typing import TypeVar
@@ -66,7 +66,6 @@ class Logs:
         self._random = random
         self._node_id = node_id
         self._cluster_id = cluster_id
-        self._directory_ids: list[bytes] = []
         self._producer_expiration_ms = producer_expiration_ms
         self._verifying = verifying
         self._together = together
@@ -96,8 +95,23 @@ class Logs:
 
     @property
     def directory_ids(self) -> tuple[bytes, ...]:
-        """Of those that could be opened: a disk that was replaced has another."""
-        return tuple(self._directory_ids)
+        """Of those that serve: a disk that was replaced has another."""
+        return tuple(id_ for directory, id_ in self._known_ids() if directory.failure is None)
+
+    @property
+    def failed_ids(self) -> tuple[bytes, ...]:
+        """Of the directories that have failed, as far as they are known."""
+        return tuple(id_ for directory, id_ in self._known_ids() if directory.failure is not None)
+
+    def _known_ids(self) -> Iterator[tuple[LogDirectory, bytes]]:
+        for directory in self._directories:
+            if directory.directory_id is not None:
+                yield directory, directory.directory_id
+
+    def on_failure(self, tell: Callable[[], None]) -> None:
+        """Call `tell` whenever a directory fails; it must do little, and lock nothing."""
+        for directory in self._directories:
+            directory.on_failure = tell
 
     @property
     def directories(self) -> Sequence[LogDirectory]:
@@ -175,7 +189,7 @@ class Logs:
             self._cluster_id = self._cluster_id or new_id(self._random)
             meta = Meta(self._cluster_id, self._node_id, new_id(self._random))
             write_meta(self._disk, directory.path, meta)
-            self._directory_ids.append(id_of(meta.directory_id))
+            directory.directory_id = id_of(meta.directory_id)
             return
         self._cluster_id = self._cluster_id or meta.cluster_id
         if (meta.cluster_id, meta.node_id) != (self._cluster_id, self._node_id):
@@ -183,7 +197,7 @@ class Logs:
                 f"{directory.path} belongs to node {meta.node_id} of cluster {meta.cluster_id}, "
                 f"not to node {self._node_id} of {self._cluster_id}"
             )
-        self._directory_ids.append(id_of(meta.directory_id))
+        directory.directory_id = id_of(meta.directory_id)
 
     def _open_directory(
         self, directory: LogDirectory, settings_of: Callable[[str], TopicSettings], only: str | None
@@ -286,8 +300,18 @@ class Logs:
         with self._lock:
             return self._logs.get((topic, partition))
 
-    def get_or_create(self, topic: str, partition: int, topic_id: bytes, settings: TopicSettings) -> Log:
-        """The log of this partition under these settings; one of a deleted topic of that name goes first."""
+    def get_or_create(
+        self,
+        topic: str,
+        partition: int,
+        topic_id: bytes,
+        settings: TopicSettings,
+        *,
+        directory_id: bytes | None = None,
+        is_new: bool = False,
+    ) -> Log:
+        """The log of this partition under these settings; one of a deleted topic of that name goes first. How
+        it is made is told by `create`."""
         name = (topic, partition)
         with self._lock:
             log = self._logs.get(name)
@@ -296,20 +320,31 @@ class Logs:
             self.delete(topic, partition)
             log = None
         if log is None:
-            return self.create(topic, partition, topic_id, settings)
+            return self.create(topic, partition, topic_id, settings, directory_id=directory_id, is_new=is_new)
         with log.lock:
             log.reconfigure(settings)
             if known_id is None:
                 self._remember_id(log, name, topic_id)
         return log
 
-    def create(self, topic: str, partition: int, topic_id: bytes, settings: TopicSettings) -> Log:
-        """A new log, in the directory with the fewest partitions."""
+    def create(
+        self,
+        topic: str,
+        partition: int,
+        topic_id: bytes,
+        settings: TopicSettings,
+        *,
+        directory_id: bytes | None = None,
+        is_new: bool = False,
+    ) -> Log:
+        """A new log, in the directory of that id, or in the one with the fewest partitions. Where a directory
+        cannot be opened, the log may be in there already, unless it `is_new` or was in another."""
         name = (topic, partition)
-        failure = self._offline.get(name, self._unlisted)
-        if failure is not None:
+        directory = self._with_id(directory_id)
+        failure = self._offline.get(name, None if is_new else self._unlisted)
+        if directory is None and failure is not None:
             raise failure
-        directory = self._emptiest()
+        directory = directory or self._emptiest()
         path = directory.log_path(topic, partition)
         assert not self._disk.exists(path), "every log was opened"
         with directory.guard(may_be_full=True):
@@ -323,6 +358,13 @@ class Logs:
             assert name not in self._logs
             self._logs[name] = log
         return log
+
+    def _with_id(self, directory_id: bytes | None) -> LogDirectory | None:
+        """The directory of this id, if it serves."""
+        for directory, id_ in self._known_ids():
+            if id_ == directory_id and directory.failure is None:
+                return directory
+        return None
 
     def _emptiest(self) -> LogDirectory:
         online = [directory for directory in self._directories if directory.failure is None]

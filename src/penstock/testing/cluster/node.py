@@ -43,6 +43,15 @@ class Node:
         self.is_paused = False
 
     @property
+    def log_dirs(self) -> list[Path]:
+        """Where its logs are; `data` is the first."""
+        return [Path(each) for each in self.properties["log.dirs"].split(",")]
+
+    def directory_of(self, log: str) -> Path:
+        """The one of them that holds this log, `data` when none does."""
+        return next((each for each in self.log_dirs if (each / log).exists()), self.data)
+
+    @property
     def pid(self) -> int:
         assert self._process is not None, f"node {self.number} is not running"
         return self._process.pid
