@@ -71,7 +71,8 @@ class Node:
         self.data.mkdir(parents=True, exist_ok=True)
         file = self.home / "server.properties"
         file.write_text("".join(f"{name}={value}\n" for name, value in self.properties.items()))
-        self._software.format(file, self.data)
+        for directory in self.log_dirs:
+            self._software.format(file, directory)
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
                 [*self._prefix, *self._software.command(file)],
