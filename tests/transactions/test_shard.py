@@ -67,6 +67,14 @@ def test_after_a_reload_the_timeout_counts_from_the_start_of_the_transaction(sta
     assert stage.state.state is State.COMPLETE_ABORT
 
 
+def test_a_leader_whose_clock_is_behind_aborts_it_after_the_timeout_too(stage: Stage) -> None:
+    stage.add(stage.init(), A)
+    stage.clock.ms -= DAY_MS
+    stage.reload()
+    stage.pass_ms(TIMEOUT_MS)
+    assert stage.state.state is State.COMPLETE_ABORT
+
+
 @pytest.mark.parametrize("commit", [True, False])
 def test_a_new_leader_writes_the_markers_of_what_was_prepared(stage: Stage, commit: bool) -> None:
     producer = stage.init()

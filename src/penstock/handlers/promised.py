@@ -29,18 +29,19 @@ def reply_when_done(
     throttle_ms: int = 0,
 ) -> Reply | Wait:
     """`encode` reads the promises with `outcome`; at the deadline some of them may not be done."""
-    watched: Sequence[Promise[Any]] = [promise for promise in promises if not promise.done]
     deadline = broker.clock.monotonic() + seconds
-    return _when_done(watched, deadline, lambda: Reply([encode()], throttle_ms), False)
+    return _when_done(list(promises), deadline, lambda: Reply([encode()], throttle_ms), False)
 
 
 def _when_done(
     watched: Sequence[Promise[Any]], deadline: float, proceed: Callable[[], Reply | Wait], expired: bool
 ) -> Reply | Wait:
     """No function within the two that call it: one that names itself leaves a cycle for the collector."""
-    if expired or all(promise.done for promise in watched):
+    # One that is done would wake whoever watches it at once, again and again until the last one is.
+    pending = [promise for promise in watched if not promise.done]
+    if expired or not pending:
         return proceed()
-    return Wait(watched, deadline, partial(_when_done, watched, deadline, proceed))
+    return Wait(pending, deadline, partial(_when_done, pending, deadline, proceed))
 
 
 def outcome(promise: Promise[T]) -> T:

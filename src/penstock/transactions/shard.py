@@ -176,7 +176,9 @@ class TransactionShard:
 
     def _watch_timeout(self, transaction: Transaction) -> None:
         left_ms = transaction.start_ms + transaction.timeout_ms - self._context.now_ms()
-        self._schedule_timeout(transaction.transactional_id, max(left_ms, 0))
+        # It may have begun at another node, whose clock is ahead of ours.
+        bounded_ms = max(0, min(left_ms, transaction.timeout_ms))
+        self._schedule_timeout(transaction.transactional_id, bounded_ms)
 
     def _schedule_timeout(self, transactional_id: str, delay_ms: int) -> None:
         self._context.schedule_if_absent(
