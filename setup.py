@@ -7,6 +7,8 @@ from setuptools import Extension, setup
 
 NATIVE = (
     "penstock.protocol._reader_native",
+    "penstock.records._columns_native",
+    "penstock.records._keys_native",
     "penstock.records._walk_native",
     "penstock.server._sockets_native",
     "penstock.storage._files_native",
@@ -20,7 +22,7 @@ def extensions() -> list[Extension]:
     except ImportError:
         return []
     sources = [Extension(name, [f"src/{name.replace('.', '/')}.pyx"]) for name in NATIVE]
-    modules: list[Extension] = cythonize(sources, quiet=True, build_dir="build")
+    modules: list[Extension] = cythonize(sources, include_path=["src"], quiet=True, build_dir="build")
     for module in modules:
         module.extra_compile_args = ["-O3"]
         module.optional = True  # cythonize would forget it if it were said above

@@ -14,7 +14,7 @@ from penstock.records.record import Record, encode_batch
 from tests.properties.test_walk import INT64, TIMESTAMPS, mutated
 
 native = pytest.importorskip(
-    "penstock.records._walk_native", reason="the native walk is not built: no compiler at installation"
+    "penstock.records._keys_native", reason="the native walk is not built: no compiler at installation"
 )
 
 SECRET = bytes(range(16))

@@ -1,6 +1,6 @@
 """What the cleaner asks of records, in plain Python: the last offset of each key, and what compaction leaves.
 
-The specification of `OffsetMap` in `_walk_native.pyx`, and its stand-in where no compiler was found; a
+The specification of `_keys_native.pyx`, and its stand-in where no compiler was found; a
 property test holds the two equal. Called through `penstock.records.keys`.
 """
 

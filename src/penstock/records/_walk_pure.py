@@ -1,13 +1,12 @@
 """The walk over a batch's records in plain Python: what runs where no compiler was found at installation.
 
-It is also the specification of `_walk_native.pyx`: a property test holds the two equal on good and on
-broken input, down to the words of the refusal. Nobody imports this module but its facades
-(`penstock.records.walk`, `penstock.records.keys`), its neighbour `_keys_pure` and that test.
+It is also the specification of `_walk_native.pyx` and `_records.pxd`: a property test holds the twins equal
+on good and on broken input, down to the words of the refusal. Nobody imports this module but its facade
+`penstock.records.walk`, its neighbours `_columns_pure` and `_keys_pure`, the native twins and that test.
 """
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -16,12 +15,10 @@ from penstock.records.varint import MAX_VARINT_BYTES, MAX_VARLONG_BYTES
 
 INT64_MAX = (1 << 63) - 1
 INT64_MIN = -(1 << 63)
-# Arrow's binary columns count their bytes in 32 bits.
-MAX_COLUMN_BYTES = (1 << 31) - 1
 # Length, attributes, two deltas, two lengths and the number of headers, one byte each.
 SMALLEST_RECORD_BYTES = 7
 
-# The native twin answers with an index into this tuple.
+# The native twins answer with an index into this tuple, or that there was no memory.
 REASONS = (
     "",
     "the bytes end inside a varint",
@@ -42,39 +39,7 @@ REASONS = (
     _OK, VARINT_ENDS, VARINT_LARGE, RECORD_SIZE, NO_ATTRIBUTES, FIELD_SIZE, HEADER_COUNT, HEADER_KEY,
     RECORD_LENGTH, TIMESTAMP, OFFSET, OFFSET_ORDER, NULL_KEY, TIMESTAMP_RANGE,
 ) = range(len(REASONS))  # fmt: skip
-
-
-class BinaryColumn(NamedTuple):
-    """A nullable column of bytes in Arrow's layout."""
-
-    offsets: Bytes
-    """Row count + 1 positions in `data`, int32."""
-    data: Bytes
-    validity: Bytes | None
-    """One bit a row, lowest bit first; None when no row is null."""
-
-
-class HeaderColumns(NamedTuple):
-    """A list of (key, value) for each row, never null. Keys are never null, and not checked to be UTF-8."""
-
-    list_offsets: Bytes
-    """Row count + 1 positions in the header arrays, int32."""
-    header_count: int
-    key: BinaryColumn
-    value: BinaryColumn
-
-
-class Columns(NamedTuple):
-    """The records of one or several batches, field by field. A column that was not asked for is None."""
-
-    rows: int
-    offsets: Bytes
-    timestamps_ms: Bytes
-    timestamp_types: Bytes
-    """int32: 0 for the producer's time, 1 for the time of appending."""
-    key: BinaryColumn | None
-    value: BinaryColumn | None
-    headers: HeaderColumns | None
+_NO_MEMORY = 100
 
 
 class RefusedRecord(CorruptBatch):
@@ -117,8 +82,14 @@ def check_count(count: int, size_bytes: int) -> None:
         raise CorruptBatch(f"{count} records do not fit in {size_bytes} bytes")
 
 
-def trailing(size_bytes: int) -> CorruptBatch:
-    return CorruptBatch(f"{size_bytes} bytes are left after the last record")
+def check_end(reason: int, index: int, left_bytes: int) -> None:
+    """How a native twin ends: with a reason and the record it is about, or with bytes that are left."""
+    if reason == _NO_MEMORY:
+        raise MemoryError
+    if reason != _OK:
+        raise refusal(index, reason)
+    if left_bytes:
+        raise CorruptBatch(f"{left_bytes} bytes are left after the last record")
 
 
 def accept(
@@ -160,96 +131,6 @@ def validate(
     return max_timestamp
 
 
-class ColumnBuilder:
-    """Gathers the records of batch after batch into columns. A refused batch leaves nothing behind."""
-
-    def __init__(self, *, keys: bool = True, values: bool = True, headers: bool = True) -> None:
-        self._keys, self._values, self._headers = keys, values, headers
-        self._clear()
-
-    def _clear(self) -> None:
-        self._rows: list[tuple[int, int, int, WalkedRecord]] = []
-        self.size_bytes = 0
-
-    @property
-    def rows(self) -> int:
-        return len(self._rows)
-
-    def add(
-        self,
-        payload: Bytes,
-        count: int,
-        base_offset: int,
-        base_timestamp: int,
-        log_append_time: int | None = None,
-        lower: int = 0,
-        upper: int = INT64_MAX,
-    ) -> None:
-        """Add those of the `count` records in `payload` (decompressed) whose offset is at least `lower`
-        and below `upper`.
-        """
-        view = memoryview(bytes(payload))
-        if self.size_bytes + len(view) > MAX_COLUMN_BYTES:
-            raise OverflowError("the columns would exceed what Arrow can address: take them first")
-        added = []
-        for index, record in enumerate(walk_records(view, count)):
-            offset = base_offset + record.offset_delta
-            if record.offset_delta < 0 or offset > INT64_MAX:
-                raise refusal(index, OFFSET)
-            timestamp = base_timestamp + record.timestamp_delta
-            if log_append_time is not None:
-                timestamp = log_append_time
-            elif not INT64_MIN <= timestamp <= INT64_MAX:
-                raise refusal(index, TIMESTAMP)
-            if lower <= offset < upper:
-                added.append((offset, timestamp, int(log_append_time is not None), record))
-        self._rows += added
-        self.size_bytes += len(view)
-
-    def take(self) -> Columns:
-        """What was gathered since the last time; the builder is empty afterwards."""
-        rows = self._rows
-        columns = Columns(
-            rows=len(rows),
-            offsets=array("q", [row[0] for row in rows]).tobytes(),
-            timestamps_ms=array("q", [row[1] for row in rows]).tobytes(),
-            timestamp_types=array("i", [row[2] for row in rows]).tobytes(),
-            key=_binary([row[3].key for row in rows]) if self._keys else None,
-            value=_binary([row[3].value for row in rows]) if self._values else None,
-            headers=_header_columns([row[3].headers for row in rows]) if self._headers else None,
-        )
-        self._clear()
-        return columns
-
-
-def _binary(items: list[memoryview | None]) -> BinaryColumn:
-    offsets, end = array("i", [0]), 0
-    validity = bytearray((len(items) + 7) // 8)
-    nulls = 0
-    for index, item in enumerate(items):
-        if item is None:
-            nulls += 1
-        else:
-            end += len(item)
-            validity[index >> 3] |= 1 << (index & 7)
-        offsets.append(end)
-    data = b"".join(item for item in items if item is not None)
-    return BinaryColumn(offsets.tobytes(), data, bytes(validity) if nulls else None)
-
-
-def _header_columns(rows: list[list[tuple[memoryview, memoryview | None]]]) -> HeaderColumns:
-    list_offsets = array("i", [0])
-    for headers in rows:
-        list_offsets.append(list_offsets[-1] + len(headers))
-    flat = [header for headers in rows for header in headers]
-    return HeaderColumns(
-        list_offsets.tobytes(),
-        len(flat),
-        _binary([key for key, _ in flat]),
-        _binary([value for _, value in flat]),
-    )
-
-
 def walk_records(payload: memoryview, count: int) -> Iterator[WalkedRecord]:
     """Each of exactly `count` records; `CorruptBatch` where one is not whole."""
     check_count(count, len(payload))
@@ -260,8 +141,7 @@ def walk_records(payload: memoryview, count: int) -> Iterator[WalkedRecord]:
         except _Refused as refused:
             raise refusal(index, refused.reason) from None
         yield record
-    if position != len(payload):
-        raise trailing(len(payload) - position)
+    check_end(_OK, count, len(payload) - position)
 
 
 def _read_record(payload: memoryview, start: int) -> tuple[WalkedRecord, int]:
