@@ -1,9 +1,11 @@
 import java.time.Duration;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
+import java.util.Set;
 import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
@@ -17,6 +19,11 @@ import org.apache.kafka.common.serialization.StringDeserializer;
 public class GroupMember {
     /** How far this member has read and not yet committed. What it must give up is no longer its to commit. */
     static final Map<TopicPartition, OffsetAndMetadata> pending = new HashMap<>();
+    /**
+     * What it was given and has not been told to give up. With the consumer protocol a poll may still hand out records of
+     * partitions that it has just called lost: their positions, committed after a rejoin, would take the group back.
+     */
+    static final Set<TopicPartition> owned = new HashSet<>();
 
     public static void main(String[] arguments) {
         Properties settings = new Properties();
@@ -45,11 +52,13 @@ public class GroupMember {
         consumer.subscribe(List.of(arguments[1]), new ConsumerRebalanceListener() {
             @Override
             public void onPartitionsAssigned(Collection<TopicPartition> given) {
+                owned.addAll(given);
                 say("assigned", given);
             }
 
             @Override
             public void onPartitionsRevoked(Collection<TopicPartition> taken) {
+                owned.removeAll(taken);
                 pending.keySet().removeAll(taken);
                 say("revoked", taken);
             }
@@ -69,7 +78,7 @@ public class GroupMember {
                 lines.append("record ").append(record.partition()).append(' ').append(record.offset());
                 lines.append(' ').append(record.value()).append('\n');
                 TopicPartition place = new TopicPartition(record.topic(), record.partition());
-                pending.put(place, new OffsetAndMetadata(record.offset() + 1));
+                if (owned.contains(place)) pending.put(place, new OffsetAndMetadata(record.offset() + 1));
             }
             System.out.print(lines);
             System.out.flush();
