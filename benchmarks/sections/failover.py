@@ -24,8 +24,8 @@ from tests.faults.flow import Flow
 
 PARTITIONS: Final = 3
 RATE: Final = 1_000
-KILLS: Final = 12
-STOPS: Final = 6
+KILLS: Final = 10
+STOPS: Final = 4
 QUICK_TIMES: Final = 2
 SETTLED_SECONDS: Final = 2.0
 METRICS: Final = (

@@ -22,6 +22,7 @@ TRANSIENT = (
     KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
     KafkaError.COORDINATOR_NOT_AVAILABLE,
     KafkaError.NOT_COORDINATOR,
+    KafkaError.OFFSET_NOT_AVAILABLE,  # of a leader that has just begun
 )
 """librdkafka asks again by itself in most calls; `committed` leaves it to us."""
 
