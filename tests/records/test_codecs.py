@@ -26,6 +26,16 @@ def test_views_are_taken_as_well_as_bytes(codec: Codec) -> None:
     assert bytes(decompress(codec, memoryview(compressed), MEGABYTE)) == TEXT
 
 
+@pytest.mark.parametrize("codec", list(Codec))
+@pytest.mark.parametrize("size", [0, 4096, 2 * len(TEXT), 2 * MEGABYTE])
+def test_a_room_of_any_size_changes_nothing_of_what_comes_back(codec: Codec, size: int) -> None:
+    room = bytearray(b"!" * size)
+    for data in (TEXT, b"short"):
+        assert bytes(decompress(codec, compress(codec, data), MEGABYTE, room)) == data
+    with pytest.raises(TooLarge):
+        decompress(codec, compress(codec, TEXT), len(TEXT) - 1, room)
+
+
 @pytest.mark.parametrize("codec", [Codec.GZIP, Codec.LZ4, Codec.ZSTD])
 def test_a_level_may_be_chosen(codec: Codec) -> None:
     assert len(compress(codec, TEXT, level=9)) <= len(compress(codec, TEXT, level=1))

@@ -43,6 +43,7 @@ _CHUNK_SIZE = Struct(">I")
 # The magic read where a chunk size is expected: concatenated streams carry their header in the middle.
 _XERIAL_MAGIC_AS_SIZE = 0x82534E41
 
+_STREAMS = {Codec.GZIP: cramjam.gzip, Codec.LZ4: cramjam.lz4, Codec.ZSTD: cramjam.zstd}
 _SMALLEST_GUESS_BYTES = 4096
 _GROWTH = 4
 # With these words cramjam says that the output buffer is too small; everything else is a broken stream.
@@ -67,33 +68,36 @@ def compress(codec: Codec, data: bytes | bytearray | memoryview, level: int | No
 
 
 def decompress(
-    codec: Codec, data: bytes | bytearray | memoryview, max_bytes: int
+    codec: Codec, data: bytes | bytearray | memoryview, max_bytes: int, room: bytearray | None = None
 ) -> bytes | bytearray | memoryview:
-    """What `data` holds. `CodecError` when it is broken, `TooLarge` as soon as it exceeds `max_bytes`."""
+    """What `data` holds. `CodecError` when it is broken, `TooLarge` as soon as it exceeds `max_bytes`. It may
+    be given in `room`, which is then good until the room is used again: new memory costs more than a small
+    stream."""
     if codec is Codec.NONE:
         if len(data) > max_bytes:
             raise TooLarge(f"{len(data)} bytes exceed the bound of {max_bytes}")
         return data
     if codec is Codec.SNAPPY:
         return _decompress_snappy(memoryview(data), max_bytes)
-    return _decompress_growing(codec, data, max_bytes)
+    return _decompress_growing(codec, data, max_bytes, room)
 
 
-def _decompress_growing(codec: Codec, data: bytes | bytearray | memoryview, max_bytes: int) -> memoryview:
+def _decompress_growing(
+    codec: Codec, data: bytes | bytearray | memoryview, max_bytes: int, room: bytearray | None
+) -> memoryview:
     """Streams without a trustworthy size: try a buffer of a likely size, then larger ones up to the bound."""
-    module = {Codec.GZIP: cramjam.gzip, Codec.LZ4: cramjam.lz4, Codec.ZSTD: cramjam.zstd}[codec]
     guess = min(max_bytes, max(_SMALLEST_GUESS_BYTES, len(data) * _GROWTH))
+    output = bytearray(guess) if room is None or not guess <= len(room) <= max_bytes else room
     while True:
-        output = bytearray(guess)
         try:
-            size = module.decompress_into(data, output)
+            size = _STREAMS[codec].decompress_into(data, output)
             return memoryview(output)[:size]
         except cramjam.DecompressionError as error:
             if _OUTPUT_FULL not in str(error):
                 raise CodecError(f"{codec.name.lower()}: {error}") from None
-        if guess >= max_bytes:
+        if len(output) >= max_bytes:
             raise TooLarge(f"{codec.name.lower()}: more than the bound of {max_bytes} bytes")
-        guess = min(max_bytes, guess * _GROWTH)
+        output = bytearray(min(max_bytes, len(output) * _GROWTH))
 
 
 def _compress_xerial(data: memoryview) -> bytes:

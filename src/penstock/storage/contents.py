@@ -11,6 +11,9 @@ to `MAX_DECODED_BYTES` at most.
 from __future__ import annotations
 
 import threading
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
 from penstock.protocol.errors import ErrorCode, KafkaError
@@ -24,7 +27,15 @@ LOG_APPEND_TIME: Final = "LogAppendTime"
 SMALL_BYTES: Final = 16 * 1024 * 1024
 """Batches that unpack to more take turns: however many producers send them, one at a time is in memory."""
 
+ROOM_BYTES: Final = 4 * 1024 * 1024
+"""What nearly every batch unpacks to at most."""
+
+MOST_ROOMS: Final = 4
+"""How many of them are kept for the next batches: new memory costs more than to unpack a small one. Whoever
+finds none unpacks into memory of its own."""
+
 _INT64_MAX: Final = 2**63 - 1
+_rooms: deque[bytearray | None] = deque([None] * MOST_ROOMS)
 _large_batches = threading.Lock()
 
 
@@ -74,11 +85,26 @@ def _walk(body: memoryview, header: BatchHeader, settings: TopicSettings, now_ms
     codec = header.codec
     if not codec:
         return _validate(body, header, settings, now_ms)
+    with _room() as room:
+        try:
+            return _validate(decompress(codec, body, SMALL_BYTES, room), header, settings, now_ms)
+        except TooLarge:
+            with _large_batches:
+                return _validate(decompress(codec, body, MAX_DECODED_BYTES), header, settings, now_ms)
+
+
+@contextmanager
+def _room() -> Iterator[bytearray | None]:
+    """A buffer of our own for a while; it is made when it is needed first."""
     try:
-        return _validate(decompress(codec, body, SMALL_BYTES), header, settings, now_ms)
-    except TooLarge:
-        with _large_batches:
-            return _validate(decompress(codec, body, MAX_DECODED_BYTES), header, settings, now_ms)
+        room = _rooms.pop() or bytearray(ROOM_BYTES)
+    except IndexError:
+        yield None
+        return
+    try:
+        yield room
+    finally:
+        _rooms.append(room)
 
 
 def _validate(
