@@ -3,8 +3,11 @@
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint64_t
+from libc.stdlib cimport free
 
+from penstock.records._lz4 cimport unpack_lz4
 from penstock.records._records cimport *
+from penstock.records._vectors cimport Vector
 
 from crc32c import crc32c
 
@@ -13,6 +16,7 @@ from penstock.records.batch import HEADER, BatchHeader, CorruptBatch
 
 cdef enum:
     HEADER_BYTES = 61
+    LZ4 = 3
     TRANSACTIONAL = 0x10
     # A walk of a few microseconds keeps the GIL: to get it back among many connections would take longer than that.
     KEEP_GIL_BYTES = 65536
@@ -101,21 +105,42 @@ cdef inline uint64_t big_endian(const uint8_t* data, int size) noexcept nogil:
     return value
 
 
+cdef int unpack_and_walk(
+    Cursor* cursor, int attributes, Vector* unpacked, int32_t count, int64_t base_timestamp, Bounds bounds, int64_t* max_timestamp
+) noexcept nogil:
+    """Whether exactly these records stand behind the header, plain or in LZ4; `max_timestamp` is theirs. Otherwise what is wrong,
+    in one number that nobody needs."""
+    cdef int32_t index = 0
+    cdef int error
+    if attributes & LZ4:
+        error = unpack_lz4(cursor.data + cursor.position, cursor.end - cursor.position, unpacked)
+        if error:
+            return error
+        cursor.data = <const uint8_t*> unpacked.data
+        cursor.position = 0
+        cursor.end = unpacked.size
+    error = walk_valid(cursor, count, base_timestamp, bounds, &index, max_timestamp)
+    return error if error else cursor.position != cursor.end
+
+
 cdef object make = tuple.__new__  # of a NamedTuple, without the call of Python that its own `_make` is
 
 
 def accept(batch, int64_t max_bytes, bint require_keys, int64_t now_ms, int64_t before_ms, int64_t after_ms):
-    """The header of a batch as nearly every producer sends it, if nothing at all is wrong with it: exactly one, uncompressed,
-    whole, with the timestamps of its records. None of any other, good or bad: `penstock.storage.incoming` looks closer then,
-    and has the words for what is wrong."""
+    """The header of a batch as nearly every producer sends it, if nothing at all is wrong with it: exactly one, uncompressed or
+    small and in LZ4, whole, with the timestamps of its records. None of any other, good or bad: `penstock.storage.incoming` looks
+    closer then, and has the words for what is wrong."""
     cdef Py_buffer view
     cdef Cursor cursor
     cdef Bounds bounds
     cdef const uint8_t* data
     cdef int64_t base_timestamp, producer_id, max_timestamp = -1, stated
-    cdef int32_t count, sequence, index = 0
+    cdef int32_t count, sequence
     cdef int attributes, error
     cdef bint is_plain
+    cdef Vector unpacked
+    unpacked.data = NULL
+    unpacked.size = unpacked.capacity = 0
     bounds.earliest = -INT64_MAX - 1 if sum_overflows(now_ms, -before_ms) else now_ms - before_ms
     bounds.latest = INT64_MAX if sum_overflows(now_ms, after_ms) else now_ms + after_ms
     bounds.require_keys = require_keys
@@ -134,11 +159,11 @@ def accept(batch, int64_t max_bytes, bint require_keys, int64_t now_ms, int64_t 
             big_endian(data, 8) == 0
             and big_endian(data + 8, 4) == <uint64_t> view.len - 12
             and data[16] == 2
-            and attributes & ~TRANSACTIONAL == 0
+            and (attributes & ~TRANSACTIONAL == 0 or (attributes & ~TRANSACTIONAL == LZ4 and view.len < KEEP_GIL_BYTES))
             and count > 0
             and <int32_t> big_endian(data + 23, 4) == count - 1
             # Without a producer id there is no transaction; with one there is a sequence.
-            and (sequence >= 0 if producer_id >= 0 else attributes == 0)
+            and (sequence >= 0 if producer_id >= 0 else not attributes & TRANSACTIONAL)
         )
         if not is_plain or crc32c(batch[21:]) != big_endian(data + 17, 4):
             return None
@@ -146,12 +171,13 @@ def accept(batch, int64_t max_bytes, bint require_keys, int64_t now_ms, int64_t 
         cursor.position = HEADER_BYTES
         cursor.end = view.len
         if view.len < KEEP_GIL_BYTES:
-            error = walk_valid(&cursor, count, base_timestamp, bounds, &index, &max_timestamp)
+            error = unpack_and_walk(&cursor, attributes, &unpacked, count, base_timestamp, bounds, &max_timestamp)
         else:
             with nogil:
-                error = walk_valid(&cursor, count, base_timestamp, bounds, &index, &max_timestamp)
-        if error or cursor.position != cursor.end or max_timestamp != stated:
+                error = unpack_and_walk(&cursor, attributes, &unpacked, count, base_timestamp, bounds, &max_timestamp)
+        if error or max_timestamp != stated:
             return None
         return make(BatchHeader, HEADER.unpack_from(batch))
     finally:
+        free(unpacked.data)
         PyBuffer_Release(&view)
