@@ -103,6 +103,7 @@ class Producers:
         self._producers: dict[int, Producer] = {}
         self._transactions = OpenTransactions()
         self._verifications = Verifications()
+        # Told with every append: not worth a method that only passes it on.
         self.commit = self._transactions.commit
         """Markers below this high watermark are known to all replicas."""
 
