@@ -16,7 +16,9 @@ cdef enum:
     NOT_PLAIN = 1
     INDEPENDENT_BLOCKS = 0x60           # version 1; Java reads no others
     BLOCK_CHECKSUMS = 0x10
-    LARGEST_UNPACKED = 4194304
+    # So that a bomb does not hold the GIL: what is larger is left to the library.
+    LARGEST_BLOCKS = 0x50               # 256 KB
+    LARGEST_UNPACKED = 1048576
     # What must be left behind a match: in the input an offset, a token and five literals; in the output five and twelve bytes.
     LEFT_OF_INPUT = 8
     LAST_LITERALS = 5
@@ -119,7 +121,7 @@ cdef inline int unpack_lz4(const uint8_t* data, size_t end, Vector* out) noexcep
     cdef bint is_stored, has_checksums
     if end < 11 or memcmp(data, b"\x04\x22\x4d\x18", 4) or (xxh32(data + 4, 2) >> 8 & 0xFF) != data[6]:
         return NOT_PLAIN
-    if data[4] & ~BLOCK_CHECKSUMS != INDEPENDENT_BLOCKS or data[5] & 0x8F or data[5] < 0x40:
+    if data[4] & ~BLOCK_CHECKSUMS != INDEPENDENT_BLOCKS or data[5] & 0x8F or not 0x40 <= data[5] <= LARGEST_BLOCKS:
         return NOT_PLAIN
     has_checksums = data[4] & BLOCK_CHECKSUMS
     block_bytes = <size_t> 1 << (8 + 2 * (data[5] >> 4))

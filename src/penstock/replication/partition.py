@@ -125,7 +125,8 @@ class Partition(Replica):
 
     def _check_may_append(self, to_all: bool, epoch: int) -> Leadership:
         leading = self._leading
-        if leading is None or self.deleted:
+        # What `_check_leads` asks, without its calls: every append asks.
+        if leading is None or self.deleted or self.log.directory.failure is not None:
             leading = self._check_leads()
         if epoch != ANY_EPOCH:
             self.check_epoch(epoch)

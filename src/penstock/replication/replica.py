@@ -207,7 +207,7 @@ class Replica:
     def _check_present(self) -> None:
         if self.deleted:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic {self.topic} was deleted.")
-        if self.log.directory.failure is not None:  # `is_offline`, without a call: every append asks
+        if self.is_offline:
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"The log directory of {self} is offline.")
 
     def _check_leads(self) -> Leadership:
