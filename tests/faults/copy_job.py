@@ -11,20 +11,20 @@ import time
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.errors import KafkaError as Refusal
+
 GROUP = "copy"
 PARTITIONS = 2
 CALL_SECONDS = 60.0
 RETRY_SECONDS = 0.2
-TRANSIENT = (
+AWAY = (
     KafkaError._TRANSPORT,
     KafkaError._TIMED_OUT,
     KafkaError._DESTROY_BROKER,  # the one that was asked has left the metadata
-    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
-    KafkaError.COORDINATOR_NOT_AVAILABLE,
-    KafkaError.NOT_COORDINATOR,
-    KafkaError.OFFSET_NOT_AVAILABLE,  # of a leader that has just begun
 )
-"""librdkafka asks again by itself in most calls; `committed` leaves it to us."""
+"""librdkafka asks again by itself in most calls; `committed` and `get_watermark_offsets` leave it to us, the
+brokers' retriable errors too."""
 
 
 def transform(value: bytes) -> bytes:
@@ -101,10 +101,15 @@ def retried(call):  # type: ignore[no-untyped-def]
             return call()
         except KafkaException as error:
             reason: KafkaError = error.args[0]
-            transient = reason.retriable() or reason.code() in TRANSIENT
-            if reason.txn_requires_abort() or reason.fatal() or not transient or time.monotonic() > deadline:
+            fatal = reason.txn_requires_abort() or reason.fatal()
+            if fatal or not is_transient(reason) or time.monotonic() > deadline:
                 raise
             time.sleep(RETRY_SECONDS)
+
+
+def is_transient(reason: KafkaError) -> bool:
+    code = reason.code()
+    return reason.retriable() or code in AWAY or (code > 0 and Refusal(ErrorCode(code)).retriable)
 
 
 if __name__ == "__main__":
