@@ -129,6 +129,7 @@ class ClassicActor(_Reader):
         self._plans = plans  # generation → the plan that its members heard, shared by all actors
         self._id = ""
         self._generation = -1
+        self._planned: int | None = None  # for how many partitions it made the plan; None unless it leads
         self._joining: Promise[JoinResult] | None = None
         self._syncing: Promise[SyncResult] | None = None
 
@@ -146,14 +147,14 @@ class ClassicActor(_Reader):
         elif self._syncing is not None:
             if self._syncing.done:
                 self._synced()
-        elif self._generation <= 0:
-            self._join()
+        elif self._generation <= 0 or self._planned not in (None, self._partitions()):
+            self._join()  # who leads asks for another plan when the topic has grown
         else:
             self._beat()
 
     def _join(self) -> None:
         self.own(set())
-        self._generation = -1
+        self._generation, self._planned = -1, None
         self._joining = self.stage.join(self._id)
 
     def _joined(self) -> None:
@@ -172,14 +173,18 @@ class ClassicActor(_Reader):
             if result.error is ErrorCode.UNKNOWN_MEMBER_ID:
                 self._id = ""
 
-    def _plan(self, result: JoinResult) -> dict[str, bytes]:
+    def _partitions(self) -> int:
         topic = self.stage.topics.find(TOPIC)
         assert topic is not None
+        return topic.partitions
+
+    def _plan(self, result: JoinResult) -> dict[str, bytes]:
         members = [member.member_id for member in result.members]
-        number = next(_plans)
+        partitions, number = self._partitions(), next(_plans)
+        self._planned = partitions if members else None
         return {
             member: encode_assignment(
-                {TOPIC: tuple(range(rank, topic.partitions, len(members))), "plan": (number,)}, 1
+                {TOPIC: tuple(range(rank, partitions, len(members))), "plan": (number,)}, 1
             )
             for rank, member in enumerate(members)
         }

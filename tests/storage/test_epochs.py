@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
+from random import Random
+
 import pytest
 
-from penstock.storage.epochs import NO_EPOCH, NO_OFFSET, LeaderEpochs
+from penstock.storage.epochs import NO_EPOCH, NO_OFFSET, UNSYNCED, LeaderEpochs
 from penstock.storage.errors import Corruption
 from penstock.testing.disk import SimDisk
 from tests.storage.builders import sim_disk
@@ -77,17 +80,87 @@ def test_a_later_start_of_the_log_forgets_epochs_that_ended_before_it(epochs: Le
     assert epochs.entries() == [(3, 12), (4, 25)]
 
 
-def test_the_file_has_kafkas_format_and_survives_a_crash(disk: SimDisk, epochs: LeaderEpochs) -> None:
+def test_the_file_has_kafkas_format_and_survives_a_crash_once_synced(
+    disk: SimDisk, epochs: LeaderEpochs
+) -> None:
+    make_durable(disk, epochs)
     disk.crash()
     assert disk.read_bytes(PATH) == b"0\n3\n1 0\n3 10\n4 25\n"
     assert LeaderEpochs.load(disk, PATH).entries() == epochs.entries()
 
 
+def test_an_epoch_survives_the_death_of_the_process_before_any_sync(
+    disk: SimDisk, epochs: LeaderEpochs
+) -> None:
+    disk.fail_next("sync", OSError("nobody syncs"))
+    epochs.assign(7, 50)
+    disk.kill()
+    assert LeaderEpochs.load(disk, PATH).entries() == [(1, 0), (3, 10), (4, 25), (7, 50)]
+    assert not disk.exists(PATH + UNSYNCED)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_power_cut_takes_epochs_that_were_never_synced_and_no_others(seed: int) -> None:
+    disk = SimDisk(Random(seed))
+    disk.make_dir("/data")
+    epochs = LeaderEpochs.load(disk, PATH)
+    epochs.assign(1, 0)
+    make_durable(disk, epochs)
+    known = [[(1, 0)]]
+    for epoch, start in ((3, 10), (4, 25)):
+        epochs.assign(epoch, start)
+        known.append(epochs.entries())
+    disk.crash()
+    found = LeaderEpochs.load(disk, PATH)
+    assert found.entries() in known
+    make_durable(disk, found)
+    disk.crash()
+    assert LeaderEpochs.load(disk, PATH).entries() == found.entries()
+
+
+def test_what_a_power_cut_left_of_the_second_file_is_no_corruption(
+    disk: SimDisk, epochs: LeaderEpochs
+) -> None:
+    make_durable(disk, epochs)
+    for garbage in (b"", b"0\n4\n1 0\n3 1", bytes(20)):
+        disk.write_atomic(PATH + UNSYNCED, garbage)
+        assert LeaderEpochs.load(disk, PATH).entries() == [(1, 0), (3, 10), (4, 25)]
+        assert not disk.exists(PATH + UNSYNCED)
+
+
+def test_a_second_file_that_came_back_is_older_than_the_first(disk: SimDisk, epochs: LeaderEpochs) -> None:
+    older = disk.read_bytes(PATH + UNSYNCED)
+    epochs.assign(5, 40)
+    epochs.sync()
+    disk.write_atomic(PATH + UNSYNCED, older)
+    assert LeaderEpochs.load(disk, PATH).latest == 5
+
+
+def test_a_full_disk_does_not_keep_epochs_from_being_synced(disk: SimDisk, epochs: LeaderEpochs) -> None:
+    disk.fail_next("write", OSError(errno.ENOSPC, "full"))
+    make_durable(disk, epochs)
+    disk.crash()
+    assert LeaderEpochs.load(disk, PATH).entries() == epochs.entries()
+
+
+def test_cutting_is_durable_whether_or_not_what_is_kept_was_synced(
+    disk: SimDisk, epochs: LeaderEpochs
+) -> None:
+    epochs.truncate_to(25)
+    disk.crash()
+    assert LeaderEpochs.load(disk, PATH).entries()[:2] == [(1, 0), (3, 10)]
+
+
 def test_an_epoch_that_could_not_be_written_is_not_known(disk: SimDisk, epochs: LeaderEpochs) -> None:
-    disk.fail_next("sync", OSError("broken"))
+    disk.fail_next("write", OSError("broken"))
     with pytest.raises(OSError, match="broken"):
         epochs.assign(9, 50)
     assert epochs.latest == 4
+
+
+def make_durable(disk: SimDisk, epochs: LeaderEpochs) -> None:
+    epochs.sync()
+    disk.sync_dir("/data")
 
 
 @pytest.mark.parametrize(

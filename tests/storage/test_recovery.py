@@ -27,7 +27,8 @@ from tests.storage.builders import (
 
 PATH = "/data/topic-0"
 SEGMENT = f"{PATH}/{0:020d}.log"
-EPOCHS = f"{PATH}/leader-epoch-checkpoint"
+# Whoever dies without a word leaves its newest epochs here.
+EPOCHS = f"{PATH}/leader-epoch-checkpoint.unsynced"
 
 # What stands in front of the CRC, and which check of recovery notices when it changes.
 OUTSIDE_THE_CRC = {

@@ -22,10 +22,11 @@ _VERSION = "0"
 TopicPartition: TypeAlias = tuple[str, int]
 
 
-def write_lines(disk: Disk, path: str, lines: Iterable[str]) -> None:
+def write_lines(disk: Disk, path: str, lines: Iterable[str], *, durable: bool = True) -> None:
     """Replace the checkpoint with these entries."""
     entries = list(lines)
-    disk.write_atomic(path, "".join(f"{line}\n" for line in (_VERSION, len(entries), *entries)).encode())
+    text = "".join(f"{line}\n" for line in (_VERSION, len(entries), *entries))
+    disk.write_atomic(path, text.encode(), durable=durable)
 
 
 def read_lines(disk: Disk, path: str) -> list[str]:
@@ -38,6 +39,8 @@ def read_lines(disk: Disk, path: str) -> list[str]:
         version, count, *entries = data.decode("ascii").splitlines()
         if version != _VERSION or int(count) != len(entries):
             raise ValueError(f"version {version!r}, {count!r} entries announced, {len(entries)} found")
+        if not data.endswith(b"\n"):
+            raise ValueError(f"the last line is torn: {entries[-1:]!r}")
     except ValueError as error:
         raise Corruption(path, 0, f"no checkpoint: {error}") from error
     return entries

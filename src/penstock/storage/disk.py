@@ -103,8 +103,9 @@ class Disk(Protocol):
         """Names made, renamed and removed in this directory are durable when this returns."""
         ...
 
-    def write_atomic(self, path: str, data: Bytes) -> None:
-        """Afterwards, and after any crash, the file holds all of `data` or what it held before."""
+    def write_atomic(self, path: str, data: Bytes, *, durable: bool = True) -> None:
+        """Afterwards, and after any crash, the file holds all of `data` or what it held before. One that need
+        not be `durable` may hold anything after a power cut; the death of the process does it no harm."""
         ...
 
     def lock(self, path: str) -> File:
@@ -239,16 +240,18 @@ class OsDisk:
         finally:
             os.close(fd)
 
-    def write_atomic(self, path: str, data: Bytes) -> None:
+    def write_atomic(self, path: str, data: Bytes, *, durable: bool = True) -> None:
         temporary = path + ".tmp"
         file = self.create(temporary)
         try:
             file.append(data)
-            file.sync()
+            if durable:
+                file.sync()
         finally:
             file.close()
         self.rename(temporary, path)
-        self.sync_dir(os.path.dirname(path))
+        if durable:
+            self.sync_dir(os.path.dirname(path))
 
     def lock(self, path: str) -> OsFile:
         file = self.create(path)

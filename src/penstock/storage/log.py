@@ -129,6 +129,7 @@ class Log(ReadableLog):
         if clean:
             log._touched = recovery.created
         else:
+            epochs.sync()
             disk.sync_dir(path)
         return log
 
@@ -402,6 +403,7 @@ class Log(ReadableLog):
     def sync(self, unflushed: Unflushed) -> Unflushed:
         """Do the slow part of a flush. It touches nothing that appends change: it needs no lock."""
         try:
+            self.epochs.sync()
             for segment in unflushed.segments:
                 segment.sync()
                 self._snapshots.sync(segment.base_offset)

@@ -46,8 +46,8 @@ class Recovery:
         self._interval = settings.index_interval_bytes
         self._now_ms = now_ms
         self._epochs = epochs
-        # Every epoch was durable before its first batch was written; without the file there is nothing to
-        # hold batches against.
+        # Every epoch was durable before its first batch was. Without the file there is nothing to hold
+        # batches against.
         self._epochs_known = epochs.latest != NO_EPOCH
         # Only compaction leaves gaps between offsets. Settings may have changed since, or not be known yet.
         self._dense = not sparse and "compact" not in settings.cleanup_policy

@@ -211,13 +211,15 @@ class SimDisk:
     def size(self, path: str) -> int:
         return len(self._inode(path).data)
 
-    def write_atomic(self, path: str, data: Bytes) -> None:
+    def write_atomic(self, path: str, data: Bytes, *, durable: bool = True) -> None:
         temporary = path + ".tmp"
         file = self.create(temporary)
         file.append(data)
-        file.sync()
+        if durable:
+            file.sync()
         self.rename(temporary, path)
-        self.sync_dir(os.path.dirname(path))
+        if durable:
+            self.sync_dir(os.path.dirname(path))
 
     def lock(self, path: str) -> SimFile:
         if path in self._locks:
