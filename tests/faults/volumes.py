@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -15,6 +16,7 @@ from tests.faults.clusters import QUICK
 
 VOLUME_MB: Final = 192
 CHUNK: Final = bytes(1 << 20)
+BLOCK: Final = bytes(1 << 12)
 
 
 class Powered:
@@ -32,12 +34,13 @@ class Powered:
         """No space is left; there is some again when the file is removed."""
         ballast = self._volumes[number].mount_point / "ballast"
         with ballast.open("wb", buffering=0) as file:
-            size = 0
-            try:
-                while True:
-                    size += os.write(file.fileno(), CHUNK)
-            except OSError:
-                return ballast
+            for chunk in (CHUNK, BLOCK, BLOCK):
+                with contextlib.suppress(OSError):
+                    while os.write(file.fileno(), chunk):
+                        pass
+                # What was put aside for blocks that are not placed yet is free for others when they are.
+                os.fsync(file.fileno())
+        return ballast
 
     def cut(self, numbers: list[int]) -> None:
         """Cut first and kill then: whatever a broker still says in between rests on writes that failed."""
