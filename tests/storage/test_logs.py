@@ -296,6 +296,29 @@ class TestEnding:
         logs.close()
         assert values(of(start(disk, dirs=("/disk1",)), "orders", 0)) == written
 
+    def test_an_empty_log_costs_nothing_at_a_stop_nor_at_a_start_after_a_kill(self, disk: SimDisk) -> None:
+        logs = start(disk, dirs=("/disk1",))
+        logs.create("orders", 0, ID, SMALL)
+        disk.fail_next("write", OSError("must not be written"), "orders-0")
+        logs.close()
+        logs = start(disk, dirs=("/disk1",))
+        disk.kill()
+        disk.fail_next("write", OSError("must not be written"), "orders-0")
+        logs = start(disk, dirs=("/disk1",))
+        logs.close()
+        assert ends(start(disk, dirs=("/disk1",))) == {("orders", 0): 0}
+
+    def test_an_empty_log_that_begins_late_begins_there_again(self, disk: SimDisk) -> None:
+        logs = start(disk, dirs=("/disk1",))
+        log = logs.create("orders", 0, ID, SMALL)
+        append_many(log, 5)
+        log.truncate_to(70, anew=True)
+        for _ in range(2):
+            logs.close()
+            disk.crash()
+            logs = start(disk, dirs=("/disk1",))
+            assert (of(logs, "orders", 0).log_start_offset, ends(logs)) == (70, {("orders", 0): 70})
+
     def test_a_log_that_was_never_written_to_opens_cleanly(self, disk: SimDisk) -> None:
         logs = start(disk)
         logs.create("orders", 0, ID, SMALL)

@@ -79,7 +79,7 @@ class Log(ReadableLog):
         self.producers = producers
         self._snapshots = Snapshots(place.disk, place.path)
         self._truncations = 0
-        # Whether anything changed since a clean stop: what did not need not be written again.
+        # Whether a clean start would miss anything if this log were left as it is: indexes, producers, syncs.
         self._touched = True
         self._closed = False
         self.gone = False
@@ -126,9 +126,8 @@ class Log(ReadableLog):
             Producers(producer_expiration_ms, verifying=verifying),
         )
         log._restore(log_start_offset, now_ms, recovery.aborted_unknown_from)
-        if clean:
-            log._touched = recovery.created
-        else:
+        log._touched = not clean and log.log_end_offset > log._segments.first.base_offset
+        if not clean:
             epochs.sync()
             disk.sync_dir(path)
         return log

@@ -51,8 +51,6 @@ class Recovery:
         self._epochs_known = epochs.latest != NO_EPOCH
         # Only compaction leaves gaps between offsets. Settings may have changed since, or not be known yet.
         self._dense = not sparse and "compact" not in settings.cleanup_policy
-        # Whether there was nothing to open.
-        self.created = False
         # The first segment whose aborted transactions have to be found in the log once more.
         self.aborted_unknown_from: int | None = None
 
@@ -68,7 +66,6 @@ class Recovery:
         if segments:
             segments[-1].unseal()
         else:
-            self.created = True
             segments.append(Segment.create(self._place, log_start_offset, self._interval, self._now_ms))
         return segments
 
@@ -101,9 +98,11 @@ class Recovery:
             was_empty = segment.file.size == 0
             expected, whole = self._verify(segment, recovery_point)
             torn = not whole
-            segment.write_indexes()
-            segment.seal()
-            if not was_empty:
+            if was_empty:
+                segment.seal()
+            else:
+                segment.write_indexes()
+                segment.seal()
                 segment.sync()
             segments.append(segment)
         return segments

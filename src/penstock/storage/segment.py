@@ -245,7 +245,10 @@ class Segment:
         return max((self._disk.size(name) for name in names if self._disk.exists(name)), default=0)
 
     def _has_indexes(self) -> bool:
-        """Whether both indexes are there and hold whole entries; what they say is checked when it is used."""
+        """Whether both indexes are there and hold whole entries; what they say is checked when it is used.
+        Without batches there is nothing for them to say."""
+        if not self.size:
+            return True
         try:
             offset_bytes = self._disk.size(self._sibling(OFFSET_INDEX_SUFFIX))
             time_bytes = self._disk.size(self._sibling(TIME_INDEX_SUFFIX))
@@ -254,6 +257,8 @@ class Segment:
         return not (offset_bytes % OFFSET_ENTRY_BYTES or time_bytes % TIME_ENTRY_BYTES)
 
     def _load_indexes(self) -> Indexes:
+        if not self.size:
+            return Indexes(OffsetIndex(self.base_offset), TimeIndex(self.base_offset))
         try:
             offsets = self._disk.read_bytes(self._sibling(OFFSET_INDEX_SUFFIX))
             times = self._disk.read_bytes(self._sibling(TIME_INDEX_SUFFIX))
