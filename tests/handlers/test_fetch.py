@@ -144,6 +144,17 @@ def test_a_waiting_request_goes_on_waiting_until_something_changes_or_the_deadli
     assert not isinstance(again.resume(True), Wait)
 
 
+def test_a_consumer_that_waits_gives_way_to_producers(node: OneNode, ids: dict[str, bytes]) -> None:
+    client = Client(node, 12, ids)
+    waiting = node.submit(Api.FETCH, 12, **client.fields({("t", 0): 0}, max_wait=5000, min_bytes=1_000))
+    assert isinstance(waiting, Wait)
+    assert waiting.gives_way
+    node.append("t", [b"x"])
+    again = waiting.resume(False)
+    assert isinstance(again, Wait)
+    assert again.gives_way
+
+
 def test_a_waiting_request_learns_that_its_topic_is_deleted(node: OneNode, ids: dict[str, bytes]) -> None:
     client = Client(node, 12, ids)
     waiting = node.submit(Api.FETCH, 12, **client.fields({("t", 0): 0}, max_wait=5000))

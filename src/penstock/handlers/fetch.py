@@ -91,7 +91,7 @@ class _Fetch:
 
     def attempt(self, expired: bool) -> Reply | Wait:
         if self._deadline is not None and not expired and not self._has_news():
-            return Wait(self._watched, self._deadline, self.attempt)
+            return Wait(self._watched, self._deadline, self.attempt, not self._is_follower)
         self._size = 0
         self._failed = False
         self._watched: list[Waiters] = []
@@ -105,7 +105,7 @@ class _Fetch:
         if self._deadline is None:
             wait_seconds = min(self._fetch.max_wait_ms, MAX_WAIT_MS) / 1000
             self._deadline = self._broker.clock.monotonic() + wait_seconds
-        return Wait(self._watched, self._deadline, self.attempt)
+        return Wait(self._watched, self._deadline, self.attempt, not self._is_follower)
 
     def _has_news(self) -> bool:
         """Whether anything that is watched has changed since the last look."""

@@ -49,6 +49,7 @@ class Wait(NamedTuple):
     watched: Sequence[Watched]
     deadline: float  # of the monotonic clock
     resume: Callable[[bool], Reply | Wait]
+    gives_way: bool = False  # to whoever has something to write: a later answer holds more
 
 
 Outcome = Reply | NoReply | Wait

@@ -133,7 +133,18 @@ class Connection:
         finally:
             for watched in wait.watched:
                 watched.unwatch(self)
+        if changed and wait.gives_way:
+            return self._resume_behind(wait)
         return wait.resume(not changed or self._closing)
+
+    def _resume_behind(self, wait: Wait) -> Reply | Wait:
+        """The turn is for the look alone: nobody waits for a client that takes its answer slowly."""
+        has_turn = self._turns.take_behind()
+        try:
+            return wait.resume(self._closing)
+        finally:
+            if has_turn:
+                self._turns.give_up()
 
 
 class _Signal:
