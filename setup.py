@@ -11,6 +11,7 @@ NATIVE = (
     "penstock.records._keys_native",
     "penstock.records._walk_native",
     "penstock.server._sockets_native",
+    "penstock.server._turns_native",
     "penstock.storage._files_native",
     "penstock.wire._pack_native",
 )

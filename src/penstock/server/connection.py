@@ -81,6 +81,10 @@ class Connection:
     def _next_frame(self) -> memoryview | None:
         """Answers leave before anything is waited for."""
         frame = self._frames.next_nowait()
+        if frame is None and self._frames.is_between_frames:
+            has_turn, self._has_turn = self._has_turn, False  # whatever happens, it is given up
+            self._has_turn = self._frames.exchange(self._turns, self._answers.take_held(), has_turn)
+            frame = self._frames.next_nowait()
         if frame is None:
             self._answers.flush()
             self._end_turn()

@@ -16,6 +16,7 @@ from typing import Final
 from penstock.handlers.reply import Part
 from penstock.protocol.primitives import MalformedMessage
 from penstock.server.sockets import NOT_NOW, SMALL_BYTES, receive_now, send_now
+from penstock.server.turns import Turns
 from penstock.storage.slice import FileSlice
 
 FIRST_BUFFER_BYTES: Final = 8 * 1024
@@ -72,6 +73,24 @@ class FrameReceiver:
         self._start = end
         return self._buffer[start:end]
 
+    @property
+    def is_between_frames(self) -> bool:
+        """Whether nothing of the next frame is here."""
+        return self._start == self._end
+
+    def exchange(self, turns: Turns, answers: bytes, has_turn: bool) -> bool:
+        """Between two frames: send what was held back, and receive what comes, see `Turns.exchange`; whether
+        there is a turn for it."""
+        space = self._space()
+        try:
+            count, has_turn = turns.exchange(self._sock, answers, space, has_turn)
+        except OSError as error:
+            raise _not_received(error) from None
+        if count < 0:
+            raise _not_sent(OSError(-count, os.strerror(-count)))
+        self._note(count, len(space))
+        return has_turn
+
     def receive(self) -> memoryview | None:
         """The next frame; None when the peer closed between two frames."""
         while self._end - self._start < _LENGTH_BYTES:
@@ -87,6 +106,15 @@ class FrameReceiver:
 
     def _receive_some(self) -> bool:
         """Whatever is there, up to a bound; False when the peer closed between two frames."""
+        space = self._space()
+        count = self._receive_into(space, 0)
+        if count == 0 and self._end:
+            raise ConnectionLost("closed in the middle of a frame")
+        self._note(count, len(space))
+        return count > 0
+
+    def _space(self) -> memoryview:
+        """Where to receive whatever is there."""
         if self._start == self._end:
             self._start = self._end = 0
             if len(self._buffer) > KEPT_BUFFER_BYTES:
@@ -96,13 +124,12 @@ class FrameReceiver:
             self._move_to_front()
         if self._was_full and len(self._buffer) < AHEAD_BYTES:
             self._grow(AHEAD_BYTES)
-        space = self._buffer[self._end : AHEAD_BYTES]
-        count = self._receive_into(space, 0)
-        if count == 0 and self._end:
-            raise ConnectionLost("closed in the middle of a frame")
-        self._was_full = count == len(space)
+        return self._buffer[self._end : AHEAD_BYTES]
+
+    def _note(self, count: int, space: int) -> None:
+        """So many bytes were received where so many could have been."""
+        self._was_full = count == space
         self._end += count
-        return count > 0
 
     def _receive_rest(self, size: int) -> None:
         """Receive until the frame that has begun is `size` bytes long, and stands at the front."""
@@ -133,10 +160,8 @@ class FrameReceiver:
             if len(view) <= SMALL_BYTES and (count := receive_now(self._fd, view)) != NOT_NOW:
                 return count
             return self._sock.recv_into(view, 0, flags)
-        except BlockingIOError:
-            raise ConnectionLost("idle for too long") from None
         except OSError as error:
-            raise ConnectionLost(str(error)) from None
+            raise _not_received(error) from None
 
 
 class FrameSender:
@@ -166,18 +191,23 @@ class FrameSender:
         if len(held) > MOST_HELD or size > HELD_BYTES:
             self.flush()
 
+    def take_held(self) -> bytes:
+        """What is held back, for somebody else to send."""
+        data = b"".join(self._held)
+        self._held.clear()
+        return data
+
     def flush(self, flags: int = 0) -> None:
         """Send what is held back."""
         if not self._held:
             return
-        data = b"".join(self._held)
-        self._held.clear()
+        data = self.take_held()
         try:
             sent = max(0, send_now(self._fd, data, flags)) if len(data) <= SMALL_BYTES else 0
             while sent < len(data):
                 sent += self._sock.send(memoryview(data)[sent:], flags)
         except OSError as error:
-            raise _lost(error) from None
+            raise _not_sent(error) from None
 
     def _send_file(self, part: FileSlice) -> None:
         position, stop = part.position, part.position + part.size
@@ -188,10 +218,16 @@ class FrameSender:
                     raise ConnectionLost(_SHORTER)
                 position += sent
         except OSError as error:
-            raise _lost(error) from None
+            raise _not_sent(error) from None
 
 
-def _lost(error: OSError) -> ConnectionLost:
+def _not_received(error: OSError) -> ConnectionLost:
+    if isinstance(error, BlockingIOError):
+        return ConnectionLost("idle for too long")
+    return ConnectionLost(str(error))
+
+
+def _not_sent(error: OSError) -> ConnectionLost:
     if isinstance(error, BlockingIOError):
         return ConnectionLost("the peer does not read its answers")
     return ConnectionLost(str(error))
@@ -201,7 +237,7 @@ def _read(part: FileSlice) -> bytes:
     try:
         data = part.read()
     except OSError as error:
-        raise _lost(error) from None
+        raise _not_sent(error) from None
     if len(data) != part.size:
         raise ConnectionLost(_SHORTER)
     return data

@@ -13,7 +13,7 @@ from penstock.server.connection import Connection
 from penstock.server.limits import ConnectionLimits, ConnectionRefused
 from penstock.server.node import Node
 from penstock.server.session import Session
-from penstock.server.turns import Turns
+from penstock.server.turns import new_turns
 from penstock.settings import BrokerSettings, Listener
 
 Bound = list[tuple[Listener, socket.socket]]
@@ -31,7 +31,7 @@ class Server:
         self._node = node
         self._sockets = sockets
         self._limits = ConnectionLimits(node.broker)
-        self._turns = Turns()
+        self._turns = new_turns()
         self._refused: list[tuple[float, socket.socket]] = []  # to be closed, and when
         self._connections: dict[Connection, Thread] = {}
         self._lock = Lock()
