@@ -3,10 +3,10 @@
     python -m tests.faults.storage_worker
 
 Each line on its standard input names a directory. It forks a child, which stops itself until it is told to
-continue, and says `pid N`; when the child has ended it says `ended STATUS`. The child appends, rolls,
-flushes, compacts and closes; before each append it notes that it begins, afterwards that it was acknowledged,
-in the file DIRECTORY.notes. Notes are made with write(2), which storage itself never uses: killing at every
-other call kills at every call of storage.
+continue, and says `pid N`; when the child has ended it says `ended STATUS`. The child appends in two new
+leader epochs, rolls, flushes, compacts and closes; before each append it notes that it begins, afterwards
+that it was acknowledged, in the file DIRECTORY.notes. Notes are made with write(2), which storage itself
+never uses: killing at every other call kills at every call of storage.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ def open_logs(directory: str) -> Logs:
     return logs
 
 
-def append(log: Log, key: bytes, value: bytes | None) -> int:
+def append(log: Log, key: bytes, value: bytes | None, *, leader_epoch: int = 0) -> int:
     batch = encode_batch([Record(key, value, timestamp_ms=SystemClock().now_ms())])
-    return log.append(memoryview(batch), leader_epoch=0, origin="client").base_offset
+    return log.append(memoryview(batch), leader_epoch=leader_epoch, origin="client").base_offset
 
 
 def cleaner_of(logs: Logs) -> LogCleaner:
@@ -82,7 +82,8 @@ def work(directory: str) -> None:
     assert log is not None
     for number in range(8):
         os.write(notes, b"begin %d\n" % number)
-        offset = append(log, b"often%d" % (number % 3), b"new%d" % number + bytes(110))
+        value = b"new%d" % number + bytes(110)
+        offset = append(log, b"often%d" % (number % 3), value, leader_epoch=1 + number // 4)
         os.write(notes, b"acked %d %d\n" % (number, offset))
     log.roll()
     log.flush()

@@ -106,7 +106,9 @@ def check(directory: Path, before: dict[bytes | None, bytes], start: int) -> Non
     for number in range(appended):
         expected[b"often%d" % (number % 3)] = b"new%d" % number + bytes(110)
     assert known(records(log)) == expected
-    leftovers = [name for name in os.listdir(log.path) if re.search(r"\.(cleaned|swap|deleted|tmp)$", name)]
+    leftovers = [
+        name for name in os.listdir(log.path) if re.search(r"\.(cleaned|swap|deleted|tmp|unsynced)$", name)
+    ]
     assert leftovers == []
     log.roll()
     log.flush()
