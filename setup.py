@@ -10,8 +10,8 @@ NATIVE = (
     "penstock.records._columns_native",
     "penstock.records._keys_native",
     "penstock.records._walk_native",
-    "penstock.server._sockets_native",
-    "penstock.server._turns_native",
+    "penstock.server.connections._sockets_native",
+    "penstock.server.connections._turns_native",
     "penstock.storage._files_native",
     "penstock.wire._pack_native",
 )

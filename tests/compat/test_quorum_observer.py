@@ -11,7 +11,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from penstock.clock import SystemClock
 from penstock.controller.quorum_log import QuorumLog
-from penstock.handlers.quorum_messages import VERSIONS, api_of, encode_request, read_response
+from penstock.handlers.quorum.messages import VERSIONS, api_of, encode_request, read_response
 from penstock.raft.control_records import LEADER_CHANGE, control_type
 from penstock.raft.messages import Request
 from penstock.raft.raft import Raft

@@ -13,8 +13,8 @@ from penstock.protocol.messages import encode_request, read_response
 from penstock.protocol.metadata import Node as Endpoint
 from penstock.protocol.primitives import Writer
 from penstock.records.record import Record, encode_batch
+from penstock.server.connections.session import Session
 from penstock.server.node import Node
-from penstock.server.session import Session
 from penstock.settings import BrokerSettings
 from penstock.testing.disk import SimDisk
 

@@ -12,7 +12,7 @@ from penstock.controller.image import PartitionState
 from penstock.controller.metadata_records import PartitionRecord, TopicRecord
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode
-from penstock.server.session import Session
+from penstock.server.connections.session import Session
 from tests.handlers.one_node import LISTENER, OneNode
 
 TOPIC_ID = bytes(15) + b"\x09"

@@ -10,7 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.handlers.fetch_sessions import EVICTION_MS, FINAL_EPOCH, LAST_EPOCH, NO_SESSION, FetchSessions
+from penstock.handlers.fetching.sessions import (
+    EVICTION_MS,
+    FINAL_EPOCH,
+    LAST_EPOCH,
+    NO_SESSION,
+    FetchSessions,
+)
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.fetch import (
     FetchPartition,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.handlers import quorum_messages as wire
+from penstock.handlers.quorum import messages as wire
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.primitives import Reader
 from penstock.raft.messages import (

@@ -10,7 +10,7 @@ import pytest
 from penstock.controller.broker_records import Endpoint, RegisterBrokerRecord
 from penstock.controller.metadata_records import PartitionRecord, TopicRecord
 from penstock.controller.partition_records import PartitionChangeRecord
-from penstock.handlers.nearest_replica import RACK_AWARE
+from penstock.handlers.fetching.nearest_replica import RACK_AWARE
 from penstock.handlers.reply import Reply, Wait
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode

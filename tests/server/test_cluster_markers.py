@@ -11,8 +11,8 @@ import pytest
 from penstock.coordinator.promise import Promise, done
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
-from penstock.server.cluster_markers import ClusterMarkers
-from penstock.server.transactions_anywhere import TransactionsAnywhere
+from penstock.server.cluster.cluster_markers import ClusterMarkers
+from penstock.server.cluster.transactions_anywhere import TransactionsAnywhere
 from penstock.transactions.markers import Ending
 
 HERE, THERE, FAR = 1, 2, 3

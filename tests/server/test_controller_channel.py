@@ -14,8 +14,8 @@ from penstock.clock import SystemClock
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, read_response
-from penstock.server.controller_channel import SocketChannel
-from penstock.server.promise_waits import wait_for
+from penstock.server.cluster.controller_channel import SocketChannel
+from penstock.server.cluster.promise_waits import wait_for
 from penstock.wire.connection import Address
 
 APIS = {"api_keys": [], "error_code": 0, "throttle_time": 0}

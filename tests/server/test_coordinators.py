@@ -12,7 +12,7 @@ from penstock.coordinator.runtime import Runtime
 from penstock.coordinator.shard_log import Entry, Marker
 from penstock.protocol.errors import KafkaError
 from penstock.records.record import Record, encode_batch
-from penstock.server.coordinators import CoordinatorDriver
+from penstock.server.following.coordinators import CoordinatorDriver
 from tests.coordinator.memory_log import MemoryLog
 
 DEADLINE_SECONDS = 10.0

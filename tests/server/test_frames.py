@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from penstock.protocol.primitives import MalformedMessage
-from penstock.server import frames
-from penstock.server.frames import (
+from penstock.server.connections import frames
+from penstock.server.connections.frames import (
     AHEAD_BYTES,
     FIRST_BUFFER_BYTES,
     HELD_BYTES,
@@ -25,7 +25,7 @@ from penstock.server.frames import (
     FrameSender,
     set_timeouts,
 )
-from penstock.server.sockets import never
+from penstock.server.connections.sockets import never
 from penstock.storage.disk import OsDisk
 from penstock.storage.slice import FileSlice
 

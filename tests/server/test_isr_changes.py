@@ -14,8 +14,8 @@ from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, read_request
 from penstock.protocol.primitives import Reader
 from penstock.replication.partitions import Partitions
-from penstock.server import isr_changes
-from penstock.server.isr_changes import VERSION, IsrChanges, IsrThread
+from penstock.server.cluster import isr_changes
+from penstock.server.cluster.isr_changes import VERSION, IsrChanges, IsrThread
 from tests.replication.replicas import TOPIC_ID, Replicas
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from penstock.controller.configs import Change, Operation, Resource, decide_changes
 from penstock.controller.quotas import QuotaChange, decide_quotas
-from penstock.server.limits import ConnectionLimits, ConnectionRefused
+from penstock.server.connections.limits import ConnectionLimits, ConnectionRefused
 from penstock.testing import Broker
 from tests.handlers.one_node import OneNode
 from tests.server.wire_bytes import connect, is_served

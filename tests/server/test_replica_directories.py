@@ -10,7 +10,7 @@ import pytest
 from penstock.controller.directory_ids import LOST, MIGRATING
 from penstock.controller.metadata_records import MetadataRecord
 from penstock.controller.partition_records import PartitionChangeRecord
-from penstock.server.replica_directories import ReplicaDirectories, Untold, by_directory
+from penstock.server.cluster.replica_directories import ReplicaDirectories, Untold, by_directory
 from tests.handlers.one_node import OneNode
 
 

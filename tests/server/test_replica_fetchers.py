@@ -17,7 +17,7 @@ from penstock.controller.partition_records import PartitionChangeRecord
 from penstock.protocol.errors import ErrorCode
 from penstock.replication.partition import Partition
 from penstock.replication.surroundings import Surroundings
-from penstock.server.replica_fetchers import ReplicaFetchers, Replicas
+from penstock.server.cluster.replica_fetchers import ReplicaFetchers, Replicas
 from penstock.settings import BrokerSettings, TopicSettings
 from penstock.storage.disk import OsDisk
 from penstock.storage.log import Log

@@ -11,8 +11,8 @@ from importlib import import_module
 
 import pytest
 
-from penstock.server.frames import set_timeouts
-from penstock.server.turns import PureTurns, Turns
+from penstock.server.connections.frames import set_timeouts
+from penstock.server.connections.turns import PureTurns, Turns
 
 Make = Callable[[float, int], Turns]
 A_LONG_TIME = 30.0
@@ -25,7 +25,7 @@ METADATA = b"\0\0\0\x08" + b"\0\3" + b"\0\x09" + b"body"
 def make(request: pytest.FixtureRequest) -> Make:
     if request.param == "pure":
         return PureTurns
-    made: Make = import_module("penstock.server._turns_native").Turns
+    made: Make = import_module("penstock.server.connections._turns_native").Turns
     return made
 
 

@@ -14,7 +14,7 @@ import pytest
 from penstock.coordinator.runtime import Runtime
 from penstock.protocol.errors import ErrorCode
 from penstock.replication.partition import Partition
-from penstock.server.cluster_markers import ClusterMarkers
+from penstock.server.cluster.cluster_markers import ClusterMarkers
 from penstock.testing.simulation.cluster.coordinated import CoordinatedRun
 from penstock.testing.simulation.cluster.plan import ClusterPlan
 from penstock.transactions.markers import Ending

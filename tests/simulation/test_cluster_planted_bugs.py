@@ -10,13 +10,13 @@ import pytest
 
 from penstock.controller import brokers, partition_changes
 from penstock.controller.partition_changes import _Target
-from penstock.handlers.produce_acks import Written
+from penstock.handlers.producing.acks import Written
 from penstock.protocol.errors import ErrorCode
 from penstock.replication.leading import Leadership, Progress
 from penstock.replication.partition import Partition
 from penstock.replication.refusals import Refusals
 from penstock.replication.surroundings import Assigned
-from penstock.server.broker_life import BrokerLife
+from penstock.server.cluster.broker_life import BrokerLife
 from penstock.storage.producers import Producers
 from penstock.testing.simulation.cluster.plan import ClusterPlan
 from penstock.testing.simulation.cluster.run import ClusterRun

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from penstock.server import cluster_markers
-from penstock.server.cluster_markers import ClusterMarkers
-from penstock.server.local_markers import LocalMarkers
+from penstock.server.cluster import cluster_markers
+from penstock.server.cluster.cluster_markers import ClusterMarkers
+from penstock.server.cluster.local_markers import LocalMarkers
 from penstock.storage.producers import Producers
 from penstock.testing.history import check
 from penstock.testing.simulation.transactions import TransactionsRun

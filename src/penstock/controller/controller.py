@@ -5,8 +5,8 @@ it. On the active controller, which is the quorum's leader once everything befor
 decisions are taken on the image of the log's end, where what was decided before stands already, committed
 or not.
 
-With one voter everything happens within `submit`. With several, `server.quorum_driver` calls `step`, `tick`
-and `follow` from its threads, and the simulator does in its one.
+With one voter everything happens within `submit`. With several, `server.cluster.quorum_driver` calls
+`step`, `tick` and `follow` from its threads, and the simulator does in its one.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The partition under a shard, as the shard sees it. Its real form stands in `server.shard_log`."""
+"""The partition under a shard, as the shard sees it. Its real form stands in `server.following.shard_log`."""
 
 from __future__ import annotations
 

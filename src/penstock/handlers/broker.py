@@ -16,7 +16,7 @@ from penstock.controller.topics import Defaults
 from penstock.coordinator.promise import Promise
 from penstock.groups.coordinator import GroupCoordinator
 from penstock.handlers.authorize import Authorizer
-from penstock.handlers.fetch_sessions import FetchSessions
+from penstock.handlers.fetching.sessions import FetchSessions
 from penstock.protocol.api_versions import ApiRange
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.metadata import Node

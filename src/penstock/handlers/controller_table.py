@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Final, Protocol
 
-from penstock.handlers import (
+from penstock.handlers.apis import (
     allocate_producer_ids,
     alter_partition,
     assign_replicas_to_dirs,
@@ -14,7 +14,7 @@ from penstock.handlers import (
     envelope,
 )
 from penstock.handlers.broker import Broker
-from penstock.handlers.quorum_requests import QUORUM_HANDLERS
+from penstock.handlers.quorum.requests import QUORUM_HANDLERS
 from penstock.handlers.reply import Outcome
 from penstock.handlers.request import Request
 from penstock.handlers.table import FORWARDED, HANDLERS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Final
 
-from penstock.handlers import (
+from penstock.handlers.apis import (
     add_offsets_to_txn,
     add_partitions_to_txn,
     alter_client_quotas,

@@ -2,7 +2,7 @@
 
 Every request gets one answer, which carries the request's `correlation_id` back. A network may lose, delay,
 repeat and exchange them; each says its epoch, and the core takes nothing for granted. The form on the wire is
-the business of `penstock.handlers.quorum_messages`.
+the business of `penstock.handlers.quorum.messages`.
 """
 
 from __future__ import annotations

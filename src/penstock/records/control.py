@@ -2,8 +2,8 @@
 
 The key is version and type, the value version and the coordinator's epoch; producer id and epoch stand in the
 batch's header. Compaction may leave a control batch without its record: then it only keeps the epoch. Made by
-`replication`, read by `storage`, `server.shard_log` and the wire client. Other kinds of control records
-(a quorum's) are nobody's business here.
+`replication`, read by `storage`, `server.following.shard_log` and the wire client. Other kinds of control
+records (a quorum's) are nobody's business here.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What one fetcher of a follower asks its leader for, and what it does with the answers. Pure but for the
-logs: no socket and no thread; `server.replica_fetchers` has those, and the simulator drives it with its
-own network."""
+logs: no socket and no thread; `server.cluster.replica_fetchers` has those, and the simulator drives it
+with its own network."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """All partitions that this broker serves, by name. Who decides which there are stands above
-(`server.follower`)."""
+(`server.following.follower`)."""
 
 from __future__ import annotations
 

@@ -17,16 +17,16 @@ from penstock.clock import Clock, SystemClock
 from penstock.protocol.metadata import Node as Endpoint
 from penstock.records import walk
 from penstock.server.cleaners import CleanerThreads
-from penstock.server.coordinators import CoordinatorDriver
+from penstock.server.connections.server import Server, bind_all, close_all
+from penstock.server.following.coordinators import CoordinatorDriver
 from penstock.server.node import Node
-from penstock.server.server import Server, bind_all, close_all
 from penstock.server.together import in_threads
 from penstock.settings import BrokerSettings
 from penstock.storage.disk import OsDisk
 from penstock.storage.errors import StorageError
 
 if TYPE_CHECKING:
-    from penstock.server.cluster_member import ClusterMember
+    from penstock.server.cluster.cluster_member import ClusterMember
 
 TICK_SECONDS: Final = 1.0
 LOOK_SECONDS: Final = 0.1
@@ -144,7 +144,7 @@ class RunningBroker:
 
 def _member(settings: BrokerSettings, clock: Clock, on_failure: Callable[[], None]) -> ClusterMember:
     # A node that is alone starts sooner without what it does not need.
-    from penstock.server.cluster_member import ClusterMember
+    from penstock.server.cluster.cluster_member import ClusterMember
 
     return ClusterMember(settings, clock, on_failure)
 

@@ -24,7 +24,7 @@ from penstock.handlers.authorize import AllowAll
 from penstock.handlers.broker import Broker
 from penstock.handlers.cluster_nodes import reached
 from penstock.handlers.controller_table import served_by_controllers
-from penstock.handlers.fetch_sessions import FetchSessions
+from penstock.handlers.fetching.sessions import FetchSessions
 from penstock.handlers.table import served
 from penstock.protocol.metadata import Node as Endpoint
 from penstock.quotas.clients import ClientQuotas
@@ -33,20 +33,20 @@ from penstock.raft.timeouts import Timeouts
 from penstock.replication.partitions import Partitions
 from penstock.replication.surroundings import Surroundings
 from penstock.replication.throttle import ReplicationThrottle
-from penstock.server.broker_life import BrokerLife, registered_endpoints
-from penstock.server.cluster_markers import Asks, ClusterMarkers
-from penstock.server.coordinators import CoordinatorFollower, ImageTopics
-from penstock.server.follower import Fetchers, MetadataFollower
-from penstock.server.isr_changes import IsrChanges
-from penstock.server.local_channel import LocalChannel
-from penstock.server.local_markers import LocalMarkers
-from penstock.server.peers import Peers
-from penstock.server.producer_id_blocks import allocate_producer_ids
-from penstock.server.quota_follower import QuotaFollower
-from penstock.server.replica_directories import ReplicaDirectories
-from penstock.server.replica_fetchers import ReplicaFetchers, Replicas
-from penstock.server.settings_follower import SettingsFollower
-from penstock.server.transactions_anywhere import TransactionsAnywhere
+from penstock.server.cluster.broker_life import BrokerLife, registered_endpoints
+from penstock.server.cluster.cluster_markers import Asks, ClusterMarkers
+from penstock.server.cluster.isr_changes import IsrChanges
+from penstock.server.cluster.local_channel import LocalChannel
+from penstock.server.cluster.local_markers import LocalMarkers
+from penstock.server.cluster.peers import Peers
+from penstock.server.cluster.producer_id_blocks import allocate_producer_ids
+from penstock.server.cluster.replica_directories import ReplicaDirectories
+from penstock.server.cluster.replica_fetchers import ReplicaFetchers, Replicas
+from penstock.server.cluster.transactions_anywhere import TransactionsAnywhere
+from penstock.server.following.coordinators import CoordinatorFollower, ImageTopics
+from penstock.server.following.follower import Fetchers, MetadataFollower
+from penstock.server.following.quota_follower import QuotaFollower
+from penstock.server.following.settings_follower import SettingsFollower
 from penstock.settings import BrokerSettings, TopicSettings
 from penstock.settings.errors import invalid
 from penstock.storage.cleaner import LogCleaner

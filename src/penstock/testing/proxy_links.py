@@ -13,7 +13,7 @@ from typing import Final
 
 from penstock.protocol.apis import Api
 from penstock.protocol.primitives import MalformedMessage
-from penstock.server.frames import ConnectionLost, FrameReceiver, set_timeouts
+from penstock.server.connections.frames import ConnectionLost, FrameReceiver, set_timeouts
 from penstock.testing.proxy_frames import Frame, Way
 from penstock.testing.proxy_rules import Line
 

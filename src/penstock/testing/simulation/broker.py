@@ -8,8 +8,8 @@ from typing import Final, Protocol
 
 from penstock.handlers.reply import HangUp, NoReply, Reply, Wait
 from penstock.protocol.metadata import Node as Endpoint
+from penstock.server.connections.session import Session
 from penstock.server.node import Node
-from penstock.server.session import Session
 from penstock.settings import BrokerSettings
 from penstock.testing.disk import SimDisk
 from penstock.testing.simulation.world import World

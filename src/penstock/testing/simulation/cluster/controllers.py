@@ -1,6 +1,6 @@
 """The ways between nodes for the metadata, over simulated links: Raft's requests to the other voters, and
-those of brokers to the active controller. What `server.quorum_driver`, `server.quorum_peers` and
-`server.controller_channel` do with threads and sockets."""
+those of brokers to the active controller. What `server.cluster.quorum_driver`,
+`server.cluster.quorum_peers` and `server.cluster.controller_channel` do with threads and sockets."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from penstock.controller.channel import ControllerChannel
 from penstock.controller.controller import Controller
 from penstock.controller.membership import Membership
 from penstock.coordinator.promise import Promise
-from penstock.handlers.quorum_messages import VERSIONS, api_of, encode_request, read_response
+from penstock.handlers.quorum.messages import VERSIONS, api_of, encode_request, read_response
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import read_response as read_any_response
 from penstock.raft.messages import Request
-from penstock.server.broker_life import SOON_SECONDS, BrokerLife
-from penstock.server.decoded_channel import DecodedChannel
-from penstock.server.quorum_peers import lost
+from penstock.server.cluster.broker_life import SOON_SECONDS, BrokerLife
+from penstock.server.cluster.decoded_channel import DecodedChannel
+from penstock.server.cluster.quorum_peers import lost
 from penstock.testing.simulation.cluster.links import Link
 from penstock.testing.simulation.cluster.process import Process
 
@@ -133,8 +133,8 @@ class SimulatedChannel:
 
 
 class SimulatedLife:
-    """What `server.life_thread:LifeThread` does: one request at a time to the active controller, and the logs
-    are opened when it is time."""
+    """What `server.cluster.life_thread:LifeThread` does: one request at a time to the active controller,
+    and the logs are opened when it is time."""
 
     def __init__(self, process: Process, life: BrokerLife, channel: ControllerChannel) -> None:
         self._process = process

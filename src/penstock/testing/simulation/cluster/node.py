@@ -10,8 +10,8 @@ from penstock.controller.controller import Controller
 from penstock.handlers.broker import Broker
 from penstock.protocol.metadata import Node as Endpoint
 from penstock.replication.partition import Partition as Served
+from penstock.server.connections.session import Session
 from penstock.server.node import Node
-from penstock.server.session import Session
 from penstock.testing.history.events import Partition
 from penstock.testing.simulation.cluster.controllers import SimulatedChannel, SimulatedLife, SimulatedQuorum
 from penstock.testing.simulation.cluster.links import Hosts, Link, ServerEnd

@@ -1,4 +1,5 @@
-"""Questions of coordinators to other brokers over simulated links: what `server.peers` does with threads."""
+"""Questions of coordinators to other brokers over simulated links: what `server.cluster.peers` does with
+threads."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ UNREACHABLE: Final = KafkaError(ErrorCode.NETWORK_EXCEPTION, "no answer from the
 
 
 class SimulatedPeers:
-    """Speaks `server.cluster_markers:Asks`."""
+    """Speaks `server.cluster.cluster_markers:Asks`."""
 
     def __init__(
         self, link_to: Callable[[str, int], Link], address_of: Callable[[int], Address | None]

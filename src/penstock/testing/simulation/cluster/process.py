@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from penstock.server.session import Session
+from penstock.server.connections.session import Session
 from penstock.testing.disk import SimDisk
 from penstock.testing.simulation.broker import ServerConnection
 from penstock.testing.simulation.machine_clock import MachineClock

@@ -1,5 +1,5 @@
-"""Followers fetch from leaders and leaders change ISRs, over simulated links: what `server.replica_fetchers`
-and `server.isr_changes` do with threads and sockets."""
+"""Followers fetch from leaders and leaders change ISRs, over simulated links: what
+`server.cluster.replica_fetchers` and `server.cluster.isr_changes` do with threads and sockets."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from penstock.protocol.list_offsets import EARLIEST_LOCAL, LATEST
 from penstock.replication.fetching import Fetcher
 from penstock.replication.partition import Partition
 from penstock.replication.partitions import Partitions
-from penstock.server.decoded_channel import DecodedChannel
-from penstock.server.isr_changes import VERSION as ALTER_PARTITION
-from penstock.server.isr_changes import Asked, IsrChanges
-from penstock.server.replica_fetchers import Replicas
+from penstock.server.cluster.decoded_channel import DecodedChannel
+from penstock.server.cluster.isr_changes import VERSION as ALTER_PARTITION
+from penstock.server.cluster.isr_changes import Asked, IsrChanges
+from penstock.server.cluster.replica_fetchers import Replicas
 from penstock.testing.simulation.cluster.controllers import Wakes
 from penstock.testing.simulation.cluster.links import Link
 from penstock.testing.simulation.cluster.process import Process
@@ -171,8 +171,8 @@ def _only_offset(answer: Any) -> int | None:
 
 
 class SimulatedIsr:
-    """What `server.isr_changes:IsrThread` does: all that is wanted in one request, one request at a time; and
-    now and then a look at followers that lag."""
+    """What `server.cluster.isr_changes:IsrThread` does: all that is wanted in one request, one request at
+    a time; and now and then a look at followers that lag."""
 
     def __init__(
         self,

@@ -1,0 +1,1 @@
+"""One file per API: the versions that it serves, and what it does with a request."""

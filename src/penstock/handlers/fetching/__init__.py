@@ -1,0 +1,1 @@
+"""What fetch requests share: sessions, and the replica nearest to a client."""

@@ -1,0 +1,1 @@
+"""What produce requests share: admission of transactional batches, and waiting for replicas."""

@@ -1,0 +1,1 @@
+"""Requests of the metadata quorum, and their messages."""

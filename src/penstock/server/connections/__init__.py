@@ -1,0 +1,1 @@
+"""Connections: sockets, frames, one thread each, turns between them, and limits on all of them."""

@@ -1,0 +1,184 @@
+"""The thread of one connection: receive a request, let the session handle it, wait if it says so, send the
+answer. One at a time."""
+
+from __future__ import annotations
+
+import logging
+import socket
+from contextlib import suppress
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from penstock.handlers.reply import HangUp, NoReply, Reply, Wait
+from penstock.protocol.primitives import MalformedMessage
+from penstock.server.connections.frames import (
+    AHEAD_BYTES,
+    ConnectionLost,
+    FrameReceiver,
+    FrameSender,
+    set_timeouts,
+)
+from penstock.server.connections.session import Session
+from penstock.server.connections.turns import Turns
+
+if TYPE_CHECKING:
+    from penstock.clock import Clock
+
+_log = logging.getLogger(__name__)
+
+
+class Connection:
+    """A client's connection. `run` is the body of its thread; `close` may be called from any other."""
+
+    def __init__(
+        self,
+        sock: socket.socket,
+        session: Session,
+        clock: Clock,
+        turns: Turns,
+        *,
+        max_frame_bytes: int,
+        idle_ms: int,
+    ) -> None:
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        set_timeouts(sock, idle_ms)
+        self._sock = sock
+        self._session = session
+        self._clock = clock
+        self._frames = FrameReceiver(sock, max_frame_bytes)
+        self._answers = FrameSender(sock)
+        self._turns = turns
+        self._has_turn = False
+        self._changed = _Signal()
+        self._closing = False
+
+    def run(self) -> None:
+        try:
+            while not self._closing and (frame := self._next_frame()) is not None:
+                self._serve(frame)
+            self._answers.flush()
+        except ConnectionLost as lost:
+            _log.debug("connection lost: %s", lost)
+        except (MalformedMessage, HangUp) as problem:
+            _log.warning("connection closed: %s", problem)
+            self._flush_quietly()
+        except Exception:
+            _log.exception("connection closed: a request could not be served")
+        finally:
+            self._end_turn()
+            self._sock.close()
+
+    def _flush_quietly(self) -> None:
+        """The answers to what was right before something was wrong."""
+        with suppress(ConnectionLost):
+            self._answers.flush()
+
+    def close(self) -> None:
+        """End the conversation: what waits stops waiting, what receives sees the end."""
+        self._closing = True
+        self._changed.set()
+        with suppress(OSError):  # the peer may have been faster
+            self._sock.shutdown(socket.SHUT_RDWR)
+
+    def wake(self) -> None:
+        """A partition that the waiting request watches has changed."""
+        self._changed.set()
+
+    def _next_frame(self) -> memoryview | None:
+        """Answers leave before anything is waited for."""
+        frame = self._frames.next_nowait()
+        if frame is None and self._frames.is_between_frames:
+            has_turn, self._has_turn = self._has_turn, False  # whatever happens, it is given up
+            self._has_turn = self._frames.exchange(self._turns, self._answers.take_held(), has_turn)
+            frame = self._frames.next_nowait()
+        if frame is None:
+            self._answers.flush()
+            self._end_turn()
+            frame = self._frames.receive()
+            if frame is not None and len(frame) < AHEAD_BYTES and _is_produce(frame):
+                self._has_turn = self._turns.take()
+        return frame
+
+    def _end_turn(self) -> None:
+        if self._has_turn:
+            self._has_turn = False
+            self._turns.give_up()
+
+    def _serve(self, frame: memoryview) -> None:
+        header, outcome = self._session.handle(frame)
+        if not isinstance(outcome, NoReply):
+            if isinstance(outcome, Wait):
+                self._answers.flush()
+                self._end_turn()
+                outcome = self._settle(outcome)
+            self._answers.send(header, outcome.parts)
+        if outcome.throttle_ms:
+            self._answers.flush()
+            self._end_turn()
+            self._mute(outcome.throttle_ms)
+
+    def _mute(self, duration_ms: int) -> None:
+        """Read nothing for a while: the client has used up a quota. Its next requests wait in the socket."""
+        end = self._clock.monotonic() + duration_ms / 1000
+        self._changed.clear()
+        while not self._closing and (remaining := end - self._clock.monotonic()) > 0:
+            self._changed.wait(remaining)
+
+    def _settle(self, outcome: Reply | Wait) -> Reply:
+        while isinstance(outcome, Wait):
+            outcome = self._wait(outcome)
+        return outcome
+
+    def _wait(self, wait: Wait) -> Reply | Wait:
+        self._changed.clear()
+        for watched in wait.watched:
+            watched.watch(self)
+        try:
+            # Something may have changed between the handler's look and the registration: look once more, then
+            # sleep.
+            outcome = wait.resume(self._closing)
+            if isinstance(outcome, Reply):
+                return outcome
+            changed = self._changed.wait(max(0.0, wait.deadline - self._clock.monotonic()))
+        finally:
+            for watched in wait.watched:
+                watched.unwatch(self)
+        if changed and wait.gives_way:
+            return self._resume_behind(wait)
+        return wait.resume(not changed or self._closing)
+
+    def _resume_behind(self, wait: Wait) -> Reply | Wait:
+        """The turn is for the look alone: nobody waits for a client that takes its answer slowly."""
+        has_turn = self._turns.take_behind()
+        try:
+            return wait.resume(self._closing)
+        finally:
+            if has_turn:
+                self._turns.give_up()
+
+
+class _Signal:
+    """An event that one thread waits for: one lock, where `threading.Event` has three. Each fetch at the end
+    of a log waits here."""
+
+    __slots__ = ("_unset",)
+
+    def __init__(self) -> None:
+        self._unset = Lock()
+        self._unset.acquire()
+
+    def set(self) -> None:
+        with suppress(RuntimeError):  # it was set before
+            self._unset.release()
+
+    def clear(self) -> None:
+        self._unset.acquire(blocking=False)
+
+    def wait(self, seconds: float) -> bool:
+        """Whether it was set in time; it no longer is then."""
+        return self._unset.acquire(timeout=seconds)
+
+
+def _is_produce(frame: memoryview) -> bool:
+    """By its API key, the first two bytes; Produce is 0."""
+    return len(frame) >= 2 and frame[0] == 0 and frame[1] == 0

@@ -1,0 +1,1 @@
+"""What follows the metadata: logs, coordinators, quotas and settings."""
