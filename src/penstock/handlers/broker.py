@@ -1,11 +1,14 @@
-"""The broker as handlers see it: its parts, handed in. Assembled by `server.node`, by real sockets and the
-simulator alike."""
+"""The parts of a broker, put together by `server.node` for real sockets and for the simulator alike.
+
+A handler does not ask for all of it: its signature names the protocol of `handlers.parts` that has what it
+needs, and `Broker` satisfies every one of them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from penstock.clock import Clock
 from penstock.controller.channel import ControllerChannel
@@ -17,41 +20,26 @@ from penstock.coordinator.promise import Promise
 from penstock.groups.coordinator import GroupCoordinator
 from penstock.handlers.authorize import Authorizer
 from penstock.handlers.fetching.sessions import FetchSessions
+from penstock.handlers.parts import Verifier
 from penstock.protocol.api_versions import ApiRange
-from penstock.protocol.errors import ErrorCode
 from penstock.protocol.metadata import Node
 from penstock.quotas.clients import ClientQuotas
 from penstock.replication.partitions import Partitions
 from penstock.settings import BrokerSettings
 from penstock.storage.logs import Logs
 from penstock.transactions.coordinator import TransactionCoordinator
-from penstock.transactions.transaction import TopicPartition
-
-
-class Verifier(Protocol):
-    """Asks the coordinator of a transaction, wherever it is, whether partitions belong to it."""
-
-    def add_or_verify(
-        self,
-        transactional_id: str,
-        producer_id: int,
-        producer_epoch: int,
-        partitions: Sequence[TopicPartition],
-        *,
-        verify_only: bool,
-    ) -> Promise[dict[TopicPartition, ErrorCode]]: ...
 
 
 @dataclass(slots=True)
 class Broker:
-    """Everything a handler may touch."""
+    """Everything that the handlers together may touch."""
 
     settings: BrokerSettings  # as they are now: those of the start with what was changed since
     static_settings: BrokerSettings  # as they were given at start
     clock: Clock
     cluster_id: str
     controller: Controller
-    channel: ControllerChannel  # to whoever is the active controller
+    channel: ControllerChannel  # to the active controller, wherever it is
     membership: Membership
     producer_ids: ProducerIds
     logs: Logs
@@ -68,7 +56,7 @@ class Broker:
     endpoints: Mapping[str, Node]  # by listener name: how clients of that listener reach this broker
     broker_epoch: int = -1  # of this life's registration; -1 before it
     coming_topics: dict[str, Promise[Any]] = field(default_factory=dict)
-    """Topics that clients asked for and the controller was asked for; it is asked once at a time."""
+    """Topics whose creation this broker has requested from the controller: one request for each at a time."""
 
     @property
     def topic_defaults(self) -> Defaults:

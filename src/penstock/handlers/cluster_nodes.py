@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 from penstock.controller.image import BrokerState, PartitionState
 from penstock.controller.metadata_records import NO_LEADER
-from penstock.handlers.broker import Broker
+from penstock.handlers.parts import MetadataParts, ReadsMetadata
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.metadata import Node
 
 
-def nodes(broker: Broker, listener: str) -> list[Node]:
+def nodes(broker: ReadsMetadata, listener: str) -> list[Node]:
     """The brokers that serve, as clients of this listener reach them."""
     found = [
         reached(state, listener) for state in broker.controller.image.brokers.values() if not state.fenced
@@ -27,12 +27,12 @@ def reached(state: BrokerState, listener: str) -> Node | None:
     return None
 
 
-def controller_listeners(broker: Broker) -> frozenset[str]:
+def controller_listeners(broker: ReadsMetadata) -> frozenset[str]:
     """Names of the listeners that nodes use among themselves."""
     return frozenset(name.upper() for name in broker.settings.controller_listener_names)
 
 
-def controller_node(broker: Broker) -> int:
+def controller_node(broker: ReadsMetadata) -> int:
     """The broker to which clients bring what the controller decides: the active controller, when it is a
     broker that serves; otherwise this one, which brings it on."""
     active = broker.controller.active_id
@@ -51,7 +51,7 @@ class Seen(NamedTuple):
 class ClusterView:
     """Partitions as clients of one listener see them at one moment."""
 
-    def __init__(self, broker: Broker, listener: str) -> None:
+    def __init__(self, broker: MetadataParts, listener: str) -> None:
         self._node_id = broker.settings.node_id
         self._partitions = broker.partitions
         self._image = broker.controller.image

@@ -8,7 +8,7 @@ from typing import Any, Final
 from penstock.groups.commits import Place
 from penstock.groups.offset_records import CommittedOffset
 from penstock.handlers.authorize import Operation, ResourceType
-from penstock.handlers.broker import Broker
+from penstock.handlers.parts import GroupParts
 from penstock.handlers.request import Request
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages import id_bytes
@@ -20,14 +20,14 @@ NO_NAME: Final = ""
 """Of an id that no topic has; no topic is called so."""
 
 
-def name_of(broker: Broker, topic: Any) -> str:
+def name_of(broker: GroupParts, topic: Any) -> str:
     """The name of a topic in a request, which newer versions tell by its id; NO_NAME when nobody has it."""
     if not hasattr(topic, "topic_id"):
         return str(topic.name)
     return broker.controller.image.names.get(id_bytes(topic.topic_id), NO_NAME)
 
 
-def named_topics(broker: Broker, wanted: Any) -> Named:
+def named_topics(broker: GroupParts, wanted: Any) -> Named:
     """Each topic of a request with its name."""
     return [(name_of(broker, topic), topic) for topic in wanted.topics]
 
@@ -36,7 +36,7 @@ def places_of(named: Named) -> list[Place]:
     return [(name, part.partition_index) for name, topic in named for part in topic.partitions]
 
 
-def check_place(request: Request, broker: Broker, topic: str, index: int) -> ErrorCode:
+def check_place(request: Request, broker: GroupParts, topic: str, index: int) -> ErrorCode:
     if topic == NO_NAME:
         return ErrorCode.UNKNOWN_TOPIC_ID
     if not request.may(broker, Operation.READ, ResourceType.TOPIC, topic):

@@ -11,7 +11,7 @@ from penstock.controller.controller import Decision
 from penstock.controller.image import GROUP_RESOURCE, TOPIC_RESOURCE, Image
 from penstock.controller.metadata_records import MetadataRecord
 from penstock.handlers.authorize import Operation, ResourceType
-from penstock.handlers.broker import Broker
+from penstock.handlers.parts import ControllerParts
 from penstock.handlers.promised import CONTROLLER_SECONDS, decided, reply_when_done
 from penstock.handlers.reply import Reply, Wait
 from penstock.handlers.request import Request
@@ -23,7 +23,7 @@ MAX_RECORDS: Final = 10_000
 Decide = Callable[[Image, Resource, Any], list[MetadataRecord]]
 
 
-def change_configs(request: Request, broker: Broker, wanted: Any, decide: Decide) -> Reply | Wait:
+def change_configs(request: Request, broker: ControllerParts, wanted: Any, decide: Decide) -> Reply | Wait:
     """The answer to a request, resource by resource. Those that are not refused are committed together."""
     resources = [Resource(item.resource_type, item.resource_name) for item in wanted.resources]
     times = Counter(resources)
@@ -61,7 +61,7 @@ def bounded(records: list[MetadataRecord], before: int) -> list[MetadataRecord]:
     return records
 
 
-def _check_allowed(request: Request, broker: Broker, resource: Resource) -> None:
+def _check_allowed(request: Request, broker: ControllerParts, resource: Resource) -> None:
     if resource.type == TOPIC_RESOURCE:
         if not request.may(broker, Operation.ALTER_CONFIGS, ResourceType.TOPIC, resource.name):
             raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Topic authorization failed.")

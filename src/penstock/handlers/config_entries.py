@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from penstock.controller.configs import ALL_BROKERS
 from penstock.controller.image import BROKER_RESOURCE, GROUP_RESOURCE
-from penstock.handlers.broker import Broker
+from penstock.handlers.parts import ReadsConfigs
 from penstock.settings import (
     Definition,
     TopicSettings,
@@ -38,7 +38,7 @@ Synonym = dict[str, Any]
 class ConfigEntries:
     """The settings of one broker and its topics at one moment."""
 
-    def __init__(self, broker: Broker) -> None:
+    def __init__(self, broker: ReadsConfigs) -> None:
         image = broker.controller.image
         self._image = image
         self._settings = broker.settings

@@ -12,6 +12,7 @@ from typing import Any, Final
 from penstock.coordinator.promise import Promise
 from penstock.handlers.authorize import ANONYMOUS, Principal
 from penstock.handlers.broker import Broker
+from penstock.handlers.parts import ControllerLink
 from penstock.handlers.promised import CONTROLLER_SECONDS
 from penstock.handlers.reply import HangUp, Outcome, Reply, Wait
 from penstock.handlers.request import Request
@@ -37,7 +38,7 @@ def forwarding(handle: Handle) -> Handle:
     return handle_or_forward
 
 
-def ask_in_envelope(broker: Broker, api: Api, version: int, body: bytes) -> Promise[bytes]:
+def ask_in_envelope(broker: ControllerLink, api: Api, version: int, body: bytes) -> Promise[bytes]:
     """A request of the broker itself."""
     frame = _header(api, version) + body
     return broker.channel.ask(Api.ENVELOPE, ENVELOPE_VERSION, envelope(frame, ANONYMOUS, "127.0.0.1"))
@@ -76,7 +77,7 @@ def _header(api: Api, version: int) -> bytes:
     return bytes(writer.data)
 
 
-def _forward(request: Request, broker: Broker) -> Reply | Wait:
+def _forward(request: Request, broker: ControllerLink) -> Reply | Wait:
     frame = bytes(request.reader.buffer)
     body = envelope(frame, request.principal, request.host)
     promise = broker.channel.ask(Api.ENVELOPE, ENVELOPE_VERSION, body)

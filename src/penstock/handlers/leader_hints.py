@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from penstock.handlers.broker import Broker
 from penstock.handlers.cluster_nodes import reached
+from penstock.handlers.parts import ReadsMetadata
 from penstock.protocol.leader_hints import CurrentLeader
 from penstock.protocol.metadata import Node
 
 
-def current_leader(broker: Broker, topic: str, index: int) -> CurrentLeader | None:
+def current_leader(broker: ReadsMetadata, topic: str, index: int) -> CurrentLeader | None:
     """As the metadata says; None when nobody leads it, or this broker is about to."""
     state = broker.controller.image.topics.get(topic)
     if state is None or not 0 <= index < len(state.partitions):
@@ -21,7 +21,9 @@ def current_leader(broker: Broker, topic: str, index: int) -> CurrentLeader | No
     return CurrentLeader(partition.leader, partition.leader_epoch)
 
 
-def leaders_reached(broker: Broker, listener: str, leaders: Iterable[CurrentLeader | None]) -> list[Node]:
+def leaders_reached(
+    broker: ReadsMetadata, listener: str, leaders: Iterable[CurrentLeader | None]
+) -> list[Node]:
     """How clients of this listener reach them."""
     brokers = broker.controller.image.brokers
     ids = sorted({leader.leader_id for leader in leaders if leader is not None})

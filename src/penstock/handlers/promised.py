@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Final, TypeVar
 
 from penstock.coordinator.promise import Promise
-from penstock.handlers.broker import Broker
+from penstock.handlers.parts import Timed
 from penstock.handlers.reply import Reply, Wait
 from penstock.protocol.errors import ErrorCode, KafkaError
 
@@ -21,7 +21,7 @@ CONTROLLER_SECONDS: Final = 30.0
 
 
 def reply_when_done(
-    broker: Broker,
+    broker: Timed,
     promises: Iterable[Promise[Any]],
     encode: Callable[[], bytes],
     *,
@@ -59,7 +59,7 @@ def decided(promise: Promise[T]) -> T:
 
 
 def once_done(
-    broker: Broker,
+    broker: Timed,
     promise: Promise[Any],
     proceed: Callable[[], Reply | Wait],
     *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from penstock.handlers.authorize import CLUSTER_NAME, OPERATIONS, Operation, Principal, ResourceType
-from penstock.handlers.broker import Broker
+from penstock.handlers.parts import Permits
 from penstock.protocol.apis import Api
 from penstock.protocol.primitives import Reader
 
@@ -22,11 +22,11 @@ class Request(NamedTuple):
     reader: Reader
 
     def may(
-        self, broker: Broker, operation: Operation, resource: ResourceType, name: str = CLUSTER_NAME
+        self, broker: Permits, operation: Operation, resource: ResourceType, name: str = CLUSTER_NAME
     ) -> bool:
         return broker.authorizer.authorize(self.principal, self.host, operation, resource, name)
 
-    def operations(self, broker: Broker, resource: ResourceType, name: str = CLUSTER_NAME) -> int:
+    def operations(self, broker: Permits, resource: ResourceType, name: str = CLUSTER_NAME) -> int:
         """All that may be done with a resource, one bit for each operation (KIP-430)."""
         return sum(
             1 << operation

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from penstock.handlers.broker import Broker
+from penstock.handlers.parts import Charges
 from penstock.handlers.reply import NoReply, Outcome, Part, Reply, Wait
 from penstock.handlers.request import Request
 from penstock.protocol.apis import FIRST_FLEXIBLE, Api
@@ -93,7 +94,7 @@ class Mutations:
     From `strict_from` on a change beyond the quota is refused; before, it is made and its client muted.
     """
 
-    def __init__(self, request: Request, broker: Broker, *, strict_from: int) -> None:
+    def __init__(self, request: Request, broker: Charges, *, strict_from: int) -> None:
         strict = request.version >= strict_from
         self._quota: MutationQuota = broker.quotas.mutations(
             request.principal.name, request.client_id, strict=strict

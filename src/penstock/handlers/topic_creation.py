@@ -11,8 +11,8 @@ from penstock.controller.metadata_records import PartitionRecord
 from penstock.controller.topics import NewTopic, decide_create
 from penstock.coordinator.promise import Promise
 from penstock.groups.coordinator import OFFSETS_TOPIC
-from penstock.handlers.broker import Broker
 from penstock.handlers.forwarding import ask_in_envelope
+from penstock.handlers.parts import TopicMaking
 from penstock.handlers.throttling import Mutations
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
@@ -24,7 +24,7 @@ _MAX_COMING: Final = 1000
 
 
 def create_topic(
-    broker: Broker, wish: NewTopic, *, validate_only: bool = False, mutations: Mutations | None = None
+    broker: TopicMaking, wish: NewTopic, *, validate_only: bool = False, mutations: Mutations | None = None
 ) -> Promise[TopicState]:
     """The topic, committed and followed here; on the active controller. With `validate_only` nothing is made;
     it is told what would be.
@@ -41,7 +41,7 @@ def create_topic(
     return broker.controller.submit(decide)
 
 
-def want_topic(broker: Broker, wish: NewTopic, mutations: Mutations | None = None) -> TopicState | None:
+def want_topic(broker: TopicMaking, wish: NewTopic, mutations: Mutations | None = None) -> TopicState | None:
     """The topic, which is created if it is not there; None while it is on its way. KafkaError when it is
     refused."""
     name = wish.name
@@ -60,7 +60,7 @@ def want_topic(broker: Broker, wish: NewTopic, mutations: Mutations | None = Non
     return broker.controller.image.topics.get(name)
 
 
-def _request(broker: Broker, wish: NewTopic, mutations: Mutations | None) -> Promise[Any]:
+def _request(broker: TopicMaking, wish: NewTopic, mutations: Mutations | None) -> Promise[Any]:
     if broker.controller.is_active:
         return create_topic(broker, wish, mutations=mutations)
     topic = {
@@ -75,7 +75,7 @@ def _request(broker: Broker, wish: NewTopic, mutations: Mutations | None) -> Pro
     return ask_in_envelope(broker, Api.CREATE_TOPICS, _CREATE_VERSION, body)
 
 
-def ensure_offsets_topic(broker: Broker) -> TopicState:
+def ensure_offsets_topic(broker: TopicMaking) -> TopicState:
     """`__consumer_offsets`, made when the first group appears."""
     settings = broker.settings
     return _ensure_internal(
@@ -87,7 +87,7 @@ def ensure_offsets_topic(broker: Broker) -> TopicState:
     )
 
 
-def ensure_transactions_topic(broker: Broker) -> TopicState:
+def ensure_transactions_topic(broker: TopicMaking) -> TopicState:
     """`__transaction_state`, made when the first transactional producer appears."""
     settings = broker.settings
     return _ensure_internal(
@@ -101,7 +101,7 @@ def ensure_transactions_topic(broker: Broker) -> TopicState:
 
 
 def _ensure_internal(
-    broker: Broker,
+    broker: TopicMaking,
     name: str,
     partitions: int,
     replication_factor: int,

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Final
 
 from penstock.handlers.authorize import Operation, ResourceType
-from penstock.handlers.broker import Broker
+from penstock.handlers.parts import Permits
 from penstock.handlers.request import Request
 from penstock.protocol.errors import ErrorCode, KafkaError
 
@@ -15,7 +15,7 @@ KNOWS_PRODUCER_FENCED_FROM: Final = 2
 
 
 def refused_id(
-    request: Request, broker: Broker, operation: Operation, transactional_id: str
+    request: Request, broker: Permits, operation: Operation, transactional_id: str
 ) -> KafkaError | None:
     """The error for somebody who may not use this transactional id; None for who may."""
     if request.may(broker, operation, ResourceType.TRANSACTIONAL_ID, transactional_id):

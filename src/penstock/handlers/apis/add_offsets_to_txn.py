@@ -8,7 +8,7 @@ from typing import Any, Final
 from penstock.coordinator.promise import Promise, failed
 from penstock.groups.coordinator import OFFSETS_TOPIC
 from penstock.handlers.authorize import Operation, ResourceType
-from penstock.handlers.broker import Broker
+from penstock.handlers.parts import CoordinatorParts
 from penstock.handlers.promised import outcome, reply_when_done
 from penstock.handlers.reply import Outcome
 from penstock.handlers.request import Request
@@ -22,7 +22,7 @@ from penstock.transactions.transaction import CLASSIC
 VERSIONS: Final = (0, 4)
 
 
-def handle(request: Request, broker: Broker) -> Outcome:
+def handle(request: Request, broker: CoordinatorParts) -> Outcome:
     wanted = read_request(Api.ADD_OFFSETS_TO_TXN, request.version, request.reader)
     promise = _add(request, broker, wanted)
 
@@ -38,7 +38,7 @@ def handle(request: Request, broker: Broker) -> Outcome:
     return reply_when_done(broker, [promise], encode)
 
 
-def _add(request: Request, broker: Broker, wanted: Any) -> Promise[Any]:
+def _add(request: Request, broker: CoordinatorParts, wanted: Any) -> Promise[Any]:
     refusal = refused_id(request, broker, Operation.WRITE, wanted.transactional_id)
     if refusal is not None:
         return failed(refusal)

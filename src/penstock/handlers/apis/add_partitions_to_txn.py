@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 from penstock.controller.topics import INTERNAL_TOPICS
 from penstock.coordinator.promise import Promise, done, failed
 from penstock.handlers.authorize import Operation, ResourceType
-from penstock.handlers.broker import Broker
+from penstock.handlers.parts import TransactionParts
 from penstock.handlers.promised import outcome, reply_when_done
 from penstock.handlers.reply import Outcome, Reply
 from penstock.handlers.request import Request
@@ -37,7 +37,7 @@ class _Wanted(NamedTuple):
         return [(topic.name, index) for topic in self.topics for index in topic.partitions]
 
 
-def handle(request: Request, broker: Broker) -> Outcome:
+def handle(request: Request, broker: TransactionParts) -> Outcome:
     body = read_request(Api.ADD_PARTITIONS_TO_TXN, request.version, request.reader)
     from_broker = request.version >= BATCHED_FROM
     if from_broker and not request.may(broker, Operation.CLUSTER_ACTION, ResourceType.CLUSTER):
@@ -76,7 +76,9 @@ def _transactions(body: Any, batched: bool) -> list[_Wanted]:
     ]
 
 
-def _ask(request: Request, broker: Broker, wanted: _Wanted) -> Promise[dict[TopicPartition, ErrorCode]]:
+def _ask(
+    request: Request, broker: TransactionParts, wanted: _Wanted
+) -> Promise[dict[TopicPartition, ErrorCode]]:
     from_client = request.version < BATCHED_FROM
     if from_client:
         refusal = refused_id(request, broker, Operation.WRITE, wanted.transactional_id)
@@ -97,7 +99,9 @@ def _ask(request: Request, broker: Broker, wanted: _Wanted) -> Promise[dict[Topi
     )
 
 
-def _check(request: Request, broker: Broker, from_client: bool, topic: str, index: int) -> ErrorCode:
+def _check(
+    request: Request, broker: TransactionParts, from_client: bool, topic: str, index: int
+) -> ErrorCode:
     if from_client and (
         topic in INTERNAL_TOPICS or not request.may(broker, Operation.WRITE, ResourceType.TOPIC, topic)
     ):

@@ -9,7 +9,7 @@ from penstock.controller.alter_partition import check_broker
 from penstock.controller.controller import Decision
 from penstock.controller.image import Image
 from penstock.controller.producer_ids import decide_producer_ids
-from penstock.handlers.broker import Broker
+from penstock.handlers.parts import ControllerParts
 from penstock.handlers.promised import CONTROLLER_SECONDS, decided, reply_when_done
 from penstock.handlers.reply import Outcome
 from penstock.handlers.request import Request
@@ -20,7 +20,7 @@ from penstock.protocol.messages import encode_response, read_request
 VERSIONS: Final = (0, 0)
 
 
-def handle(request: Request, broker: Broker) -> Outcome:
+def handle(request: Request, broker: ControllerParts) -> Outcome:
     wanted = read_request(Api.ALLOCATE_PRODUCER_IDS, request.version, request.reader)
 
     def decide(image: Image) -> Decision[range]:

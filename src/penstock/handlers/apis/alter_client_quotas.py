@@ -10,8 +10,8 @@ from penstock.controller.image import Image
 from penstock.controller.metadata_records import MetadataRecord
 from penstock.controller.quotas import QuotaChange, decide_quotas
 from penstock.handlers.authorize import Operation, ResourceType
-from penstock.handlers.broker import Broker
 from penstock.handlers.config_changes import bounded
+from penstock.handlers.parts import ControllerParts
 from penstock.handlers.promised import CONTROLLER_SECONDS, decided, reply_when_done
 from penstock.handlers.reply import Reply, Wait
 from penstock.handlers.request import Request
@@ -22,7 +22,7 @@ from penstock.protocol.messages import encode_response, read_request
 VERSIONS: Final = (0, 1)
 
 
-def handle(request: Request, broker: Broker) -> Reply | Wait:
+def handle(request: Request, broker: ControllerParts) -> Reply | Wait:
     wanted = read_request(Api.ALTER_CLIENT_QUOTAS, request.version, request.reader)
 
     def decide(image: Image) -> Decision[list[dict[str, Any]]]:
@@ -59,7 +59,7 @@ def handle(request: Request, broker: Broker) -> Reply | Wait:
 
 def _check(
     request: Request,
-    broker: Broker,
+    broker: ControllerParts,
     entity: frozenset[tuple[str, str | None]],
     seen: set[frozenset[tuple[str, str | None]]],
 ) -> None:

@@ -11,7 +11,7 @@ from penstock.controller.controller import Decision
 from penstock.controller.image import Image, PartitionState, replay
 from penstock.controller.metadata_records import MetadataRecord
 from penstock.controller.rules import rules_of
-from penstock.handlers.broker import Broker
+from penstock.handlers.parts import ControllerParts
 from penstock.handlers.promised import CONTROLLER_SECONDS, decided, reply_when_done
 from penstock.handlers.reply import Outcome
 from penstock.handlers.request import Request
@@ -26,7 +26,7 @@ UNKNOWN_EPOCH: Final = -1
 Results = dict[tuple[bytes, int], PartitionState | KafkaError]
 
 
-def handle(request: Request, broker: Broker) -> Outcome:
+def handle(request: Request, broker: ControllerParts) -> Outcome:
     wanted = read_request(Api.ALTER_PARTITION, request.version, request.reader)
     wishes = list(_wishes(wanted, request.version))
 
@@ -61,7 +61,9 @@ def _wishes(wanted: Any, version: int) -> Iterator[WantedIsr]:
             )
 
 
-def _decide_all(image: Image, broker_id: int, wishes: list[WantedIsr], broker: Broker) -> Decision[Results]:
+def _decide_all(
+    image: Image, broker_id: int, wishes: list[WantedIsr], broker: ControllerParts
+) -> Decision[Results]:
     rules = rules_of(image, broker.static_settings)
     records: list[MetadataRecord] = []
     results: Results = {}

@@ -11,7 +11,7 @@ from penstock.controller.metadata_records import MetadataRecord
 from penstock.controller.reassignments import decide_reassign
 from penstock.controller.rules import rules_of
 from penstock.handlers.authorize import Operation, ResourceType
-from penstock.handlers.broker import Broker
+from penstock.handlers.parts import ControllerParts
 from penstock.handlers.promised import decided, reply_when_done
 from penstock.handlers.reply import Outcome
 from penstock.handlers.request import Request
@@ -24,7 +24,7 @@ VERSIONS: Final = (0, 1)
 Refusals = dict[tuple[str, int], KafkaError]
 
 
-def handle(request: Request, broker: Broker) -> Outcome:
+def handle(request: Request, broker: ControllerParts) -> Outcome:
     wanted = read_request(Api.ALTER_PARTITION_REASSIGNMENTS, request.version, request.reader)
 
     def decide(image: Image) -> Decision[Refusals]:
@@ -52,7 +52,7 @@ def handle(request: Request, broker: Broker) -> Outcome:
     return reply_when_done(broker, [promise], encode, seconds=milliseconds(wanted.timeout) / 1000)
 
 
-def _decide_all(image: Image, wanted: Any, broker: Broker) -> Decision[Refusals]:
+def _decide_all(image: Image, wanted: Any, broker: ControllerParts) -> Decision[Refusals]:
     rules = rules_of(image, broker.static_settings)
     may_change_factor = getattr(wanted, "allow_replication_factor_change", True)
     records: list[MetadataRecord] = []

@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import Final
 
 from penstock.controller.features import SUPPORTED, finalized
-from penstock.handlers.broker import Broker
 from penstock.handlers.cluster_nodes import controller_listeners
+from penstock.handlers.parts import MetadataParts
 from penstock.handlers.reply import Reply
 from penstock.handlers.request import Request
 from penstock.protocol import api_versions
@@ -16,7 +16,7 @@ from penstock.protocol.errors import ErrorCode
 VERSIONS: Final = (0, 4)
 
 
-def handle(request: Request, broker: Broker) -> Reply:
+def handle(request: Request, broker: MetadataParts) -> Reply:
     apis = broker.controller_apis if request.listener in controller_listeners(broker) else broker.apis
     if not VERSIONS[0] <= request.version <= VERSIONS[1]:
         return Reply([api_versions.encode_response(0, apis, error=ErrorCode.UNSUPPORTED_VERSION)])

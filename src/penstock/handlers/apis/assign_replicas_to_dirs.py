@@ -11,7 +11,7 @@ from penstock.controller.directories import decide_assign
 from penstock.controller.image import Image
 from penstock.controller.metadata_records import MetadataRecord
 from penstock.controller.rules import rules_of
-from penstock.handlers.broker import Broker
+from penstock.handlers.parts import ControllerParts
 from penstock.handlers.promised import CONTROLLER_SECONDS, decided, reply_when_done
 from penstock.handlers.reply import Outcome
 from penstock.handlers.request import Request
@@ -24,7 +24,7 @@ VERSIONS: Final = (0, 0)
 Errors = dict[tuple[bytes, int], ErrorCode]  # by topic id and partition
 
 
-def handle(request: Request, broker: Broker) -> Outcome:
+def handle(request: Request, broker: ControllerParts) -> Outcome:
     told = read_request(Api.ASSIGN_REPLICAS_TO_DIRS, request.version, request.reader)
 
     def decide(image: Image) -> Decision[Errors]:
@@ -45,7 +45,7 @@ def handle(request: Request, broker: Broker) -> Outcome:
     return reply_when_done(broker, [promise], encode, seconds=CONTROLLER_SECONDS)
 
 
-def _decide_all(image: Image, told: Any, broker: Broker) -> Decision[Errors]:
+def _decide_all(image: Image, told: Any, broker: ControllerParts) -> Decision[Errors]:
     rules = rules_of(image, broker.static_settings)
     records: list[MetadataRecord] = []
     errors: Errors = {}

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Final
 
 from penstock.controller.brokers import Heartbeat, Told
-from penstock.handlers.broker import Broker
+from penstock.handlers.parts import ControllerParts
 from penstock.handlers.promised import CONTROLLER_SECONDS, decided, reply_when_done
 from penstock.handlers.reply import Outcome
 from penstock.handlers.request import Request
@@ -18,7 +18,7 @@ VERSIONS: Final = (0, 1)
 _NOTHING: Final = Told(fenced=True, caught_up=False, may_stop=False)
 
 
-def handle(request: Request, broker: Broker) -> Outcome:
+def handle(request: Request, broker: ControllerParts) -> Outcome:
     wanted = read_request(Api.BROKER_HEARTBEAT, request.version, request.reader)
     beat = Heartbeat(
         wanted.broker_id,

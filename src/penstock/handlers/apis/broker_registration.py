@@ -7,7 +7,7 @@ from typing import Final
 
 from penstock.controller.broker_records import Endpoint
 from penstock.controller.brokers import Registration
-from penstock.handlers.broker import Broker
+from penstock.handlers.parts import ControllerParts
 from penstock.handlers.promised import CONTROLLER_SECONDS, decided, reply_when_done
 from penstock.handlers.reply import Outcome
 from penstock.handlers.request import Request
@@ -18,7 +18,7 @@ from penstock.protocol.messages import encode_response, id_bytes, read_request
 VERSIONS: Final = (0, 4)
 
 
-def handle(request: Request, broker: Broker) -> Outcome:
+def handle(request: Request, broker: ControllerParts) -> Outcome:
     wanted = read_request(Api.BROKER_REGISTRATION, request.version, request.reader)
     wish = Registration(
         wanted.broker_id,

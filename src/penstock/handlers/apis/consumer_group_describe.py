@@ -8,8 +8,7 @@ from typing import Any, Final
 from penstock.coordinator.promise import Promise, failed
 from penstock.groups.messages import DescribedConsumer, DescribedConsumerGroup
 from penstock.handlers.authorize import Operation, ResourceType
-from penstock.handlers.broker import Broker
-from penstock.handlers.group_operations import group_operations
+from penstock.handlers.parts import GroupParts
 from penstock.handlers.promised import outcome, reply_when_done
 from penstock.handlers.reply import Outcome
 from penstock.handlers.request import Request
@@ -23,7 +22,7 @@ CLASSIC_MEMBER: Final = 0
 CONSUMER_MEMBER: Final = 1
 
 
-def handle(request: Request, broker: Broker) -> Outcome:
+def handle(request: Request, broker: GroupParts) -> Outcome:
     wanted = read_request(Api.CONSUMER_GROUP_DESCRIBE, request.version, request.reader)
     promises = {
         group_id: broker.groups.describe_consumer(group_id)
@@ -36,14 +35,14 @@ def handle(request: Request, broker: Broker) -> Outcome:
         rows = [_row(broker, group_id, promise) for group_id, promise in promises.items()]
         if wanted.include_authorized_operations:
             for row in rows:
-                row["authorized_operations"] = group_operations(request, broker, row["group_id"])
+                row["authorized_operations"] = request.operations(broker, ResourceType.GROUP, row["group_id"])
         fields = {"throttle_time": 0, "groups": rows}
         return encode_response(Api.CONSUMER_GROUP_DESCRIBE, request.version, fields)
 
     return reply_when_done(broker, promises.values(), encode)
 
 
-def _row(broker: Broker, group_id: str, promise: Promise[DescribedConsumerGroup]) -> dict[str, Any]:
+def _row(broker: GroupParts, group_id: str, promise: Promise[DescribedConsumerGroup]) -> dict[str, Any]:
     code, message = ErrorCode.NONE, None
     try:
         group = outcome(promise)
@@ -63,7 +62,7 @@ def _row(broker: Broker, group_id: str, promise: Promise[DescribedConsumerGroup]
     }
 
 
-def _member(broker: Broker, member: DescribedConsumer) -> dict[str, Any]:
+def _member(broker: GroupParts, member: DescribedConsumer) -> dict[str, Any]:
     return {
         "member_id": member.member_id,
         "instance_id": member.instance_id,
@@ -79,7 +78,7 @@ def _member(broker: Broker, member: DescribedConsumer) -> dict[str, Any]:
     }
 
 
-def _assignment(broker: Broker, assignment: Mapping[bytes, frozenset[int]]) -> dict[str, Any]:
+def _assignment(broker: GroupParts, assignment: Mapping[bytes, frozenset[int]]) -> dict[str, Any]:
     """Topics that are gone meanwhile have no name, and are left out."""
     names = broker.controller.image.names
     return {

@@ -9,7 +9,7 @@ from penstock.controller.features import GROUP_VERSION
 from penstock.coordinator.promise import failed
 from penstock.groups.messages import Client, ConsumerHeartbeat, ConsumerHeartbeatResult
 from penstock.handlers.authorize import Operation, ResourceType
-from penstock.handlers.broker import Broker
+from penstock.handlers.parts import GroupParts
 from penstock.handlers.promised import outcome, reply_when_done
 from penstock.handlers.reply import Outcome
 from penstock.handlers.request import Request
@@ -24,7 +24,7 @@ VERSIONS: Final = (0, 1)
 MEMBER_ID_REQUIRED_FROM: Final = 1
 
 
-def handle(request: Request, broker: Broker) -> Outcome:
+def handle(request: Request, broker: GroupParts) -> Outcome:
     wanted = _read(request)
     refusal = _refusal(request, broker, wanted)
     promise = broker.groups.consumer_heartbeat(wanted) if refusal is None else failed(refusal)
@@ -39,7 +39,7 @@ def handle(request: Request, broker: Broker) -> Outcome:
     return reply_when_done(broker, [promise], encode)
 
 
-def _refusal(request: Request, broker: Broker, wanted: ConsumerHeartbeat) -> KafkaError | None:
+def _refusal(request: Request, broker: GroupParts, wanted: ConsumerHeartbeat) -> KafkaError | None:
     if broker.controller.image.features.get("group.version", GROUP_VERSION) < GROUP_VERSION:
         return KafkaError(ErrorCode.UNSUPPORTED_VERSION, "The consumer protocol needs group.version 1.")
     if not request.may(broker, Operation.READ, ResourceType.GROUP, wanted.group_id):

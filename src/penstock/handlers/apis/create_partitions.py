@@ -10,7 +10,7 @@ from penstock.controller.image import Image
 from penstock.controller.topics import decide_add_partitions
 from penstock.coordinator.promise import Promise, failed
 from penstock.handlers.authorize import Operation, ResourceType
-from penstock.handlers.broker import Broker
+from penstock.handlers.parts import ControllerParts
 from penstock.handlers.promised import decided, reply_when_done
 from penstock.handlers.reply import Reply, Wait
 from penstock.handlers.request import Request
@@ -23,7 +23,7 @@ VERSIONS: Final = (0, 3)
 STRICT_FROM: Final = 3  # a client of this version knows that a quota may refuse partitions (KIP-599)
 
 
-def handle(request: Request, broker: Broker) -> Reply | Wait:
+def handle(request: Request, broker: ControllerParts) -> Reply | Wait:
     wanted = read_request(Api.CREATE_PARTITIONS, request.version, request.reader)
     mutations = Mutations(request, broker, strict_from=STRICT_FROM)
     times = Counter(topic.name for topic in wanted.topics)
@@ -45,7 +45,7 @@ def handle(request: Request, broker: Broker) -> Reply | Wait:
 
 
 def _add(
-    request: Request, broker: Broker, topic: Any, validate_only: bool, mutations: Mutations
+    request: Request, broker: ControllerParts, topic: Any, validate_only: bool, mutations: Mutations
 ) -> Promise[None]:
     def decide(image: Image) -> Decision[None]:
         if not request.may(broker, Operation.ALTER, ResourceType.TOPIC, topic.name):

@@ -9,8 +9,8 @@ from penstock.controller.image import TopicState
 from penstock.controller.topics import NewTopic
 from penstock.coordinator.promise import Promise, failed
 from penstock.handlers.authorize import Operation, ResourceType
-from penstock.handlers.broker import Broker
 from penstock.handlers.config_entries import ConfigEntries
+from penstock.handlers.parts import ControllerParts
 from penstock.handlers.promised import decided, reply_when_done
 from penstock.handlers.reply import Reply, Wait
 from penstock.handlers.request import Request
@@ -24,7 +24,7 @@ VERSIONS: Final = (2, 7)
 STRICT_FROM: Final = 6  # a client of this version knows that a quota may refuse a topic (KIP-599)
 
 
-def handle(request: Request, broker: Broker) -> Reply | Wait:
+def handle(request: Request, broker: ControllerParts) -> Reply | Wait:
     wanted = read_request(Api.CREATE_TOPICS, request.version, request.reader)
     times = Counter(topic.name for topic in wanted.topics)
     mutations = Mutations(request, broker, strict_from=STRICT_FROM)
@@ -47,7 +47,12 @@ def handle(request: Request, broker: Broker) -> Reply | Wait:
 
 
 def _create(
-    request: Request, broker: Broker, topic: Any, validate_only: bool, mutations: Mutations, repeated: bool
+    request: Request,
+    broker: ControllerParts,
+    topic: Any,
+    validate_only: bool,
+    mutations: Mutations,
+    repeated: bool,
 ) -> Promise[TopicState]:
     try:
         if repeated:
@@ -66,7 +71,9 @@ def _create(
         return failed(error)
 
 
-def _created(broker: Broker, topic: Any, promise: Promise[TopicState], validate_only: bool) -> dict[str, Any]:
+def _created(
+    broker: ControllerParts, topic: Any, promise: Promise[TopicState], validate_only: bool
+) -> dict[str, Any]:
     try:
         made = decided(promise)
     except KafkaError as error:

@@ -6,7 +6,7 @@ from typing import Final
 
 from penstock.coordinator.promise import Promise, failed
 from penstock.handlers.authorize import Operation, ResourceType
-from penstock.handlers.broker import Broker
+from penstock.handlers.parts import GroupParts
 from penstock.handlers.promised import outcome, reply_when_done
 from penstock.handlers.reply import Outcome
 from penstock.handlers.request import Request
@@ -17,7 +17,7 @@ from penstock.protocol.messages import encode_response, read_request
 VERSIONS: Final = (0, 2)
 
 
-def handle(request: Request, broker: Broker) -> Outcome:
+def handle(request: Request, broker: GroupParts) -> Outcome:
     wanted = read_request(Api.DELETE_GROUPS, request.version, request.reader)
     promises: dict[str, Promise[None]] = {
         group_id: broker.groups.delete_group(group_id)

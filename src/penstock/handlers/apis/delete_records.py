@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from penstock.controller.topics import INTERNAL_TOPICS
 from penstock.handlers.authorize import Operation, ResourceType
-from penstock.handlers.broker import Broker
+from penstock.handlers.parts import DataParts
 from penstock.handlers.reply import Reply, Wait
 from penstock.handlers.request import Request
 from penstock.protocol.apis import Api
@@ -26,7 +26,7 @@ _log = logging.getLogger(__name__)
 Result = tuple[int, ErrorCode]  # the low watermark, which is where the log begins now
 
 
-def handle(request: Request, broker: Broker) -> Reply | Wait:
+def handle(request: Request, broker: DataParts) -> Reply | Wait:
     wanted = read_request(Api.DELETE_RECORDS, request.version, request.reader)
     results: dict[str, dict[int, Result]] = {}
     shortened: dict[tuple[str, int], Partition] = {}
@@ -69,7 +69,7 @@ def _is_behind(partition: Partition, results: dict[str, dict[int, Result]], plac
 
 
 def _delete(
-    broker: Broker, topic: str, index: int, offset: int, shortened: dict[tuple[str, int], Partition]
+    broker: DataParts, topic: str, index: int, offset: int, shortened: dict[tuple[str, int], Partition]
 ) -> Result:
     try:
         if topic in INTERNAL_TOPICS:
@@ -87,7 +87,7 @@ def _delete(
     return low_watermark, ErrorCode.NONE
 
 
-def _not_kept(broker: Broker, shortened: dict[tuple[str, int], Partition]) -> list[tuple[str, int]]:
+def _not_kept(broker: DataParts, shortened: dict[tuple[str, int], Partition]) -> list[tuple[str, int]]:
     """Make the new beginnings durable; gives the places where the disk refused."""
     failed = broker.logs.keep_starts(partition.log for partition in shortened.values())
     return [place for place, partition in shortened.items() if partition.log.directory in failed]

@@ -10,7 +10,7 @@ from penstock.controller.image import Image
 from penstock.controller.topics import decide_delete
 from penstock.coordinator.promise import Promise
 from penstock.handlers.authorize import Operation, ResourceType
-from penstock.handlers.broker import Broker
+from penstock.handlers.parts import ControllerParts
 from penstock.handlers.promised import decided, reply_when_done
 from penstock.handlers.reply import Reply, Wait
 from penstock.handlers.request import Request
@@ -24,7 +24,7 @@ VERSIONS: Final = (1, 6)
 STRICT_FROM: Final = 5  # a client of this version knows that a quota may refuse a topic (KIP-599)
 
 
-def handle(request: Request, broker: Broker) -> Reply | Wait:
+def handle(request: Request, broker: ControllerParts) -> Reply | Wait:
     wanted = read_request(Api.DELETE_TOPICS, request.version, request.reader)
     if request.version >= 6:
         named = [(topic.name, id_bytes(topic.topic_id)) for topic in wanted.topics]
@@ -51,7 +51,7 @@ def handle(request: Request, broker: Broker) -> Reply | Wait:
 
 def _delete(
     request: Request,
-    broker: Broker,
+    broker: ControllerParts,
     name: str | None,
     topic_id: bytes,
     mutations: Mutations,

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from penstock.controller.quotas import Component, described_quotas
 from penstock.handlers.authorize import Operation, ResourceType
-from penstock.handlers.broker import Broker
+from penstock.handlers.parts import MetadataParts
 from penstock.handlers.reply import Reply
 from penstock.handlers.request import Request
 from penstock.protocol.apis import Api
@@ -17,7 +17,7 @@ from penstock.quotas.entities import Entity
 VERSIONS: Final = (0, 1)
 
 
-def handle(request: Request, broker: Broker) -> Reply:
+def handle(request: Request, broker: MetadataParts) -> Reply:
     wanted = read_request(Api.DESCRIBE_CLIENT_QUOTAS, request.version, request.reader)
     fields: dict[str, Any] = {"throttle_time": 0, "error_code": ErrorCode.NONE, "error_message": None}
     try:

@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from penstock.handlers.authorize import ResourceType
-from penstock.handlers.broker import Broker
 from penstock.handlers.cluster_nodes import controller_listeners, controller_node, reached
+from penstock.handlers.parts import MetadataParts
 from penstock.handlers.reply import Reply
 from penstock.handlers.request import Request
 from penstock.protocol.apis import Api
@@ -20,7 +20,7 @@ BROKERS: Final = 1
 CONTROLLERS: Final = 2
 
 
-def handle(request: Request, broker: Broker) -> Reply:
+def handle(request: Request, broker: MetadataParts) -> Reply:
     wanted = read_request(Api.DESCRIBE_CLUSTER, request.version, request.reader)
     here = CONTROLLERS if request.listener in controller_listeners(broker) else BROKERS
     code, message = _refusal(getattr(wanted, "endpoint_type", BROKERS), here)
@@ -40,14 +40,14 @@ def handle(request: Request, broker: Broker) -> Reply:
     return Reply([encode_response(Api.DESCRIBE_CLUSTER, request.version, fields)])
 
 
-def _controller_id(broker: Broker, here: int) -> int:
+def _controller_id(broker: MetadataParts, here: int) -> int:
     if here == BROKERS:
         return controller_node(broker)
     active = broker.controller.active_id
     return -1 if active is None else active
 
 
-def _brokers(request: Request, broker: Broker, wanted: Any) -> list[dict[str, Any]]:
+def _brokers(request: Request, broker: MetadataParts, wanted: Any) -> list[dict[str, Any]]:
     with_fenced = getattr(wanted, "include_fenced_brokers", False)
     told = []
     for state in broker.controller.image.brokers.values():
@@ -57,7 +57,7 @@ def _brokers(request: Request, broker: Broker, wanted: Any) -> list[dict[str, An
     return told
 
 
-def _controllers(broker: Broker) -> list[dict[str, Any]]:
+def _controllers(broker: MetadataParts) -> list[dict[str, Any]]:
     return [_told(Node(number, *place)) for number, place in broker.settings.voters.items()]
 
 

@@ -8,8 +8,8 @@ from typing import Any, Final
 from penstock.controller.image import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE
 from penstock.controller.topics import check_name
 from penstock.handlers.authorize import Operation, ResourceType
-from penstock.handlers.broker import Broker
 from penstock.handlers.config_entries import ConfigEntries
+from penstock.handlers.parts import MetadataParts
 from penstock.handlers.reply import Reply
 from penstock.handlers.request import Request
 from penstock.protocol.apis import Api
@@ -19,7 +19,7 @@ from penstock.protocol.messages import encode_response, read_request
 VERSIONS: Final = (1, 4)
 
 
-def handle(request: Request, broker: Broker) -> Reply:
+def handle(request: Request, broker: MetadataParts) -> Reply:
     wanted = read_request(Api.DESCRIBE_CONFIGS, request.version, request.reader)
     show_synonyms = wanted.include_synonyms
     show_documentation = getattr(wanted, "include_documentation", False)
@@ -33,7 +33,7 @@ def handle(request: Request, broker: Broker) -> Reply:
 
 
 def _describe(
-    request: Request, broker: Broker, resource: Any, shown: Callable[[dict[str, Any]], dict[str, Any]]
+    request: Request, broker: MetadataParts, resource: Any, shown: Callable[[dict[str, Any]], dict[str, Any]]
 ) -> dict[str, Any]:
     result: dict[str, Any] = {
         "resource_type": resource.resource_type,
@@ -50,7 +50,7 @@ def _describe(
     return {**result, "configs": chosen}
 
 
-def _entries(request: Request, broker: Broker, kind: int, name: str) -> list[dict[str, Any]]:
+def _entries(request: Request, broker: MetadataParts, kind: int, name: str) -> list[dict[str, Any]]:
     if kind == TOPIC_RESOURCE:
         check_name(name)
         if not request.may(broker, Operation.DESCRIBE_CONFIGS, ResourceType.TOPIC, name):

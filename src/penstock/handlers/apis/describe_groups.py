@@ -8,8 +8,7 @@ from typing import Any, Final
 from penstock.coordinator.promise import failed
 from penstock.groups.messages import DescribedGroup
 from penstock.handlers.authorize import Operation, ResourceType
-from penstock.handlers.broker import Broker
-from penstock.handlers.group_operations import group_operations
+from penstock.handlers.parts import GroupParts
 from penstock.handlers.promised import outcome, reply_when_done
 from penstock.handlers.reply import Outcome
 from penstock.handlers.request import Request
@@ -23,7 +22,7 @@ NOT_FOUND_FROM: Final = 6
 """Before, a group that is not there was described as `Dead`, without an error."""
 
 
-def handle(request: Request, broker: Broker) -> Outcome:
+def handle(request: Request, broker: GroupParts) -> Outcome:
     wanted = read_request(Api.DESCRIBE_GROUPS, request.version, request.reader)
     show_operations = getattr(wanted, "include_authorized_operations", False)
     promises = {
@@ -42,7 +41,7 @@ def handle(request: Request, broker: Broker) -> Outcome:
                 described = _absent(request.version, group_id, error)
             row = _row(described)
             if show_operations and described.error is ErrorCode.NONE:
-                row["authorized_operations"] = group_operations(request, broker, group_id)
+                row["authorized_operations"] = request.operations(broker, ResourceType.GROUP, group_id)
             rows.append(row)
         return encode_response(Api.DESCRIBE_GROUPS, request.version, {"throttle_time": 0, "groups": rows})
 

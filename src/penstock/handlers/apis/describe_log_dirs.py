@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from penstock.controller.controller import METADATA_TOPIC
 from penstock.handlers.authorize import Operation, ResourceType
-from penstock.handlers.broker import Broker
+from penstock.handlers.parts import DataParts
 from penstock.handlers.reply import Reply
 from penstock.handlers.request import Request
 from penstock.protocol.apis import Api
@@ -21,7 +21,7 @@ VERSIONS: Final = (1, 4)
 Named = dict[tuple[str, int], Log]
 
 
-def handle(request: Request, broker: Broker) -> Reply:
+def handle(request: Request, broker: DataParts) -> Reply:
     wanted = read_request(Api.DESCRIBE_LOG_DIRS, request.version, request.reader)
     error, results = ErrorCode.NONE, []
     if request.may(broker, Operation.DESCRIBE, ResourceType.CLUSTER):
@@ -33,7 +33,7 @@ def handle(request: Request, broker: Broker) -> Reply:
     return Reply([encode_response(Api.DESCRIBE_LOG_DIRS, request.version, fields)])
 
 
-def _selected(broker: Broker, topics: Any) -> Named:
+def _selected(broker: DataParts, topics: Any) -> Named:
     """The logs asked for; all of them when none is named. The metadata log is the controller's own affair."""
     logs = {name: log for name, log in broker.logs.all().items() if name[0] != METADATA_TOPIC}
     if topics is None:
@@ -42,7 +42,7 @@ def _selected(broker: Broker, topics: Any) -> Named:
     return {name: log for name, log in logs.items() if name in asked}
 
 
-def _directory(broker: Broker, directory: LogDirectory, logs: Named) -> dict[str, Any]:
+def _directory(broker: DataParts, directory: LogDirectory, logs: Named) -> dict[str, Any]:
     if directory.failure is not None:
         return {"error_code": ErrorCode.KAFKA_STORAGE_ERROR, "log_dir": directory.path, "topics": ()}
     topics: dict[str, list[dict[str, Any]]] = {}

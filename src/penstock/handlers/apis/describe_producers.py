@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from penstock.controller.topics import check_name
 from penstock.handlers.authorize import Operation, ResourceType
-from penstock.handlers.broker import Broker
+from penstock.handlers.parts import DataParts
 from penstock.handlers.reply import Reply
 from penstock.handlers.request import Request
 from penstock.protocol.apis import Api
@@ -17,7 +17,7 @@ from penstock.storage.producers import ActiveProducer
 VERSIONS: Final = (0, 0)
 
 
-def handle(request: Request, broker: Broker) -> Reply:
+def handle(request: Request, broker: DataParts) -> Reply:
     wanted = read_request(Api.DESCRIBE_PRODUCERS, request.version, request.reader)
     topics = [
         {
@@ -32,7 +32,7 @@ def handle(request: Request, broker: Broker) -> Reply:
     return Reply([encode_response(Api.DESCRIBE_PRODUCERS, request.version, fields)])
 
 
-def _partition(request: Request, broker: Broker, topic: str, index: int) -> dict[str, Any]:
+def _partition(request: Request, broker: DataParts, topic: str, index: int) -> dict[str, Any]:
     answer = {"partition_index": index, "error_code": ErrorCode.NONE, "error_message": None}
     try:
         check_name(topic)

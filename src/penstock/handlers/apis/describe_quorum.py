@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from penstock.controller.controller import METADATA_TOPIC
 from penstock.handlers.authorize import Operation, ResourceType
-from penstock.handlers.broker import Broker
+from penstock.handlers.parts import ControllerParts
 from penstock.handlers.reply import Reply
 from penstock.handlers.request import Request
 from penstock.protocol.apis import Api
@@ -20,7 +20,7 @@ from penstock.raft.state import State
 VERSIONS: Final = (0, 2)
 
 
-def handle(request: Request, broker: Broker) -> Reply:
+def handle(request: Request, broker: ControllerParts) -> Reply:
     wanted = read_request(Api.DESCRIBE_QUORUM, request.version, request.reader)
     allowed = request.may(broker, Operation.DESCRIBE, ResourceType.CLUSTER)
     topics = [
@@ -37,7 +37,7 @@ def handle(request: Request, broker: Broker) -> Reply:
     return Reply([encode_response(Api.DESCRIBE_QUORUM, request.version, fields)])
 
 
-def _partitions(topic: Any, broker: Broker) -> Iterable[dict[str, Any]]:
+def _partitions(topic: Any, broker: ControllerParts) -> Iterable[dict[str, Any]]:
     for partition in topic.partitions:
         index = partition.partition_index
         yield (
@@ -49,7 +49,7 @@ def _unknown(index: int) -> dict[str, Any]:
     return _partition(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1, -1, -1, [])
 
 
-def _nodes(broker: Broker) -> list[dict[str, Any]]:
+def _nodes(broker: ControllerParts) -> list[dict[str, Any]]:
     """Where the voters listen."""
     names = broker.settings.controller_listener_names
     return [
@@ -58,7 +58,7 @@ def _nodes(broker: Broker) -> list[dict[str, Any]]:
     ]
 
 
-def _described(broker: Broker, index: int) -> dict[str, Any]:
+def _described(broker: ControllerParts, index: int) -> dict[str, Any]:
     with broker.controller.looking_at_quorum() as state:
         leader = state.role
         if not isinstance(leader, Leader):
@@ -71,7 +71,7 @@ def _described(broker: Broker, index: int) -> dict[str, Any]:
     )
 
 
-def _member(broker: Broker, state: State, node: int, progress: Progress) -> dict[str, Any]:
+def _member(broker: ControllerParts, state: State, node: int, progress: Progress) -> dict[str, Any]:
     elapsed = broker.clock.now_ms() - state.now_ms()  # from the clock of deadlines to that of people
     return {
         "replica_id": node,

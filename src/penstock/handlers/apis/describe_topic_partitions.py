@@ -8,8 +8,8 @@ from typing import Any, Final
 from penstock.controller.image import Image, PartitionState, TopicState
 from penstock.controller.topics import INTERNAL_TOPICS, check_name
 from penstock.handlers.authorize import Operation, ResourceType
-from penstock.handlers.broker import Broker
 from penstock.handlers.cluster_nodes import ClusterView, Seen
+from penstock.handlers.parts import MetadataParts
 from penstock.handlers.reply import Reply
 from penstock.handlers.request import Request
 from penstock.protocol.apis import Api
@@ -19,7 +19,7 @@ from penstock.protocol.messages import encode_response, read_request
 VERSIONS: Final = (0, 0)
 
 
-def handle(request: Request, broker: Broker) -> Reply:
+def handle(request: Request, broker: MetadataParts) -> Reply:
     wanted = read_request(Api.DESCRIBE_TOPIC_PARTITIONS, request.version, request.reader)
     try:
         fields = _Page(request, broker, wanted).answer()
@@ -34,7 +34,7 @@ def handle(request: Request, broker: Broker) -> Reply:
 class _Page:
     """One answer: topics from the cursor on, until the limit is reached."""
 
-    def __init__(self, request: Request, broker: Broker, wanted: Any) -> None:
+    def __init__(self, request: Request, broker: MetadataParts, wanted: Any) -> None:
         self._request = request
         self._broker = broker
         self._image: Image = broker.controller.image

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from penstock.coordinator.promise import Promise, failed
 from penstock.handlers.authorize import Operation, ResourceType
-from penstock.handlers.broker import Broker
+from penstock.handlers.parts import TransactionParts
 from penstock.handlers.promised import outcome, reply_when_done
 from penstock.handlers.reply import Outcome
 from penstock.handlers.request import Request
@@ -30,7 +30,7 @@ _UNKNOWN: Final[dict[str, Any]] = {
 }
 
 
-def handle(request: Request, broker: Broker) -> Outcome:
+def handle(request: Request, broker: TransactionParts) -> Outcome:
     wanted = read_request(Api.DESCRIBE_TRANSACTIONS, request.version, request.reader)
     asked = [(name, _ask(request, broker, name)) for name in wanted.transactional_ids]
 
@@ -42,13 +42,13 @@ def handle(request: Request, broker: Broker) -> Outcome:
     return reply_when_done(broker, [promise for _, promise in asked], encode)
 
 
-def _ask(request: Request, broker: Broker, transactional_id: str) -> Promise[Transaction]:
+def _ask(request: Request, broker: TransactionParts, transactional_id: str) -> Promise[Transaction]:
     refusal = refused_id(request, broker, Operation.DESCRIBE, transactional_id)
     return broker.transactions.describe(transactional_id) if refusal is None else failed(refusal)
 
 
 def _row(
-    request: Request, broker: Broker, transactional_id: str, promise: Promise[Transaction]
+    request: Request, broker: TransactionParts, transactional_id: str, promise: Promise[Transaction]
 ) -> dict[str, Any]:
     row = {"transactional_id": transactional_id, "error_code": ErrorCode.NONE}
     try:

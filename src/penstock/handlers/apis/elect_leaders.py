@@ -12,7 +12,7 @@ from penstock.controller.leader_elections import ElectionType, decide_election
 from penstock.controller.metadata_records import MetadataRecord
 from penstock.controller.rules import rules_of
 from penstock.handlers.authorize import Operation, ResourceType
-from penstock.handlers.broker import Broker
+from penstock.handlers.parts import ControllerParts
 from penstock.handlers.promised import decided, reply_when_done
 from penstock.handlers.reply import Outcome
 from penstock.handlers.request import Request
@@ -26,7 +26,7 @@ TYPED_FROM: Final = 1
 Results = dict[str, dict[int, KafkaError | None]]
 
 
-def handle(request: Request, broker: Broker) -> Outcome:
+def handle(request: Request, broker: ControllerParts) -> Outcome:
     wanted = read_request(Api.ELECT_LEADERS, request.version, request.reader)
 
     def decide(image: Image) -> Decision[Results]:
@@ -52,7 +52,7 @@ def handle(request: Request, broker: Broker) -> Outcome:
     return reply_when_done(broker, [promise], encode, seconds=milliseconds(wanted.timeout) / 1000)
 
 
-def _decide_all(image: Image, wanted: Any, version: int, broker: Broker) -> Decision[Results]:
+def _decide_all(image: Image, wanted: Any, version: int, broker: ControllerParts) -> Decision[Results]:
     number = wanted.election_type if version >= TYPED_FROM else ElectionType.PREFERRED
     if number not in set(ElectionType):
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown election type {number}")

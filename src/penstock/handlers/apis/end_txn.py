@@ -7,7 +7,7 @@ from typing import Final
 
 from penstock.coordinator.promise import Promise, failed
 from penstock.handlers.authorize import Operation
-from penstock.handlers.broker import Broker
+from penstock.handlers.parts import TransactionParts
 from penstock.handlers.promised import outcome, reply_when_done
 from penstock.handlers.reply import Outcome
 from penstock.handlers.request import Request
@@ -23,7 +23,7 @@ VERSIONS: Final = (0, 5)
 RAISES_EPOCH_FROM: Final = 5
 
 
-def handle(request: Request, broker: Broker) -> Outcome:
+def handle(request: Request, broker: TransactionParts) -> Outcome:
     wanted = read_request(Api.END_TXN, request.version, request.reader)
     raises_epoch = request.version >= RAISES_EPOCH_FROM
     refusal = refused_id(request, broker, Operation.WRITE, wanted.transactional_id)

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from penstock.handlers.authorize import Operation, ResourceType
-from penstock.handlers.broker import Broker
 from penstock.handlers.fetching.nearest_replica import nearest_replica
 from penstock.handlers.fetching.sessions import NO_SESSION, Fetching
 from penstock.handlers.leader_hints import current_leader, leaders_reached
+from penstock.handlers.parts import DataParts
 from penstock.handlers.reply import Part, Reply, Wait
 from penstock.handlers.request import Request
 from penstock.protocol.errors import ErrorCode, KafkaError
@@ -50,7 +50,7 @@ MAX_WAIT_MS: Final = (
 _log = logging.getLogger(__name__)
 
 
-def handle(request: Request, broker: Broker) -> Reply | Wait:
+def handle(request: Request, broker: DataParts) -> Reply | Wait:
     fetch = read_request(request.reader, request.version)
     try:
         fetching = broker.fetch_sessions.begin(
@@ -73,7 +73,7 @@ class _Fetch:
         *("_now", "_request", "_seen", "_size", "_watched"),
     )
 
-    def __init__(self, request: Request, fetch: FetchRequest, fetching: Fetching, broker: Broker) -> None:
+    def __init__(self, request: Request, fetch: FetchRequest, fetching: Fetching, broker: DataParts) -> None:
         self._request = request
         self._fetch = fetch
         self._fetching = fetching

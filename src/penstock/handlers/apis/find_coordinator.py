@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from penstock.controller.image import TopicState
 from penstock.handlers.authorize import Operation, ResourceType
-from penstock.handlers.broker import Broker
 from penstock.handlers.cluster_nodes import reached
+from penstock.handlers.parts import CoordinatorParts
 from penstock.handlers.reply import Reply
 from penstock.handlers.request import Request
 from penstock.handlers.topic_creation import ensure_offsets_topic, ensure_transactions_topic
@@ -27,7 +27,7 @@ TRANSACTION: Final = 1
 BATCHED_FROM: Final = 4
 
 
-def handle(request: Request, broker: Broker) -> Reply:
+def handle(request: Request, broker: CoordinatorParts) -> Reply:
     wanted = read_request(Api.FIND_COORDINATOR, request.version, request.reader)
     kind = getattr(wanted, "key_type", GROUP)
     keys = wanted.coordinator_keys if request.version >= BATCHED_FROM else [wanted.key]
@@ -36,7 +36,7 @@ def handle(request: Request, broker: Broker) -> Reply:
     return Reply([encode_response(Api.FIND_COORDINATOR, request.version, {"throttle_time": 0, **fields})])
 
 
-def _find(request: Request, broker: Broker, kind: int, key: str) -> dict[str, Any]:
+def _find(request: Request, broker: CoordinatorParts, kind: int, key: str) -> dict[str, Any]:
     try:
         if kind == GROUP:
             if not request.may(broker, Operation.DESCRIBE, ResourceType.GROUP, key):
@@ -59,7 +59,7 @@ def _find(request: Request, broker: Broker, kind: int, key: str) -> dict[str, An
     return _answer(key, node.node_id, node.host, node.port, ErrorCode.NONE, None)
 
 
-def _leader(request: Request, broker: Broker, topic: TopicState, shard: int) -> Node:
+def _leader(request: Request, broker: CoordinatorParts, topic: TopicState, shard: int) -> Node:
     leader = broker.controller.image.brokers.get(topic.partitions[shard].leader)
     node = None if leader is None or leader.fenced else reached(leader, request.listener)
     if node is None:

@@ -7,7 +7,7 @@ from typing import Final
 from penstock.coordinator.promise import failed
 from penstock.groups.messages import HeartbeatRequest
 from penstock.handlers.authorize import Operation, ResourceType
-from penstock.handlers.broker import Broker
+from penstock.handlers.parts import GroupParts
 from penstock.handlers.promised import outcome, reply_when_done
 from penstock.handlers.reply import Outcome
 from penstock.handlers.request import Request
@@ -17,7 +17,7 @@ from penstock.protocol.heartbeats import encode_heartbeat_response, read_heartbe
 VERSIONS: Final = (0, 4)
 
 
-def handle(request: Request, broker: Broker) -> Outcome:
+def handle(request: Request, broker: GroupParts) -> Outcome:
     wanted = read_heartbeat(request.reader, request.version)
     if request.may(broker, Operation.READ, ResourceType.GROUP, wanted.group_id):
         beat = HeartbeatRequest(wanted.group_id, wanted.member_id, wanted.instance_id, wanted.generation_id)

@@ -10,8 +10,8 @@ from typing import Any, Final
 from penstock.controller.configs import Change, Resource, decide_changes
 from penstock.controller.image import Image
 from penstock.controller.metadata_records import MetadataRecord
-from penstock.handlers.broker import Broker
 from penstock.handlers.config_changes import change_configs
+from penstock.handlers.parts import ControllerParts
 from penstock.handlers.reply import Reply, Wait
 from penstock.handlers.request import Request
 from penstock.protocol.apis import Api
@@ -20,7 +20,7 @@ from penstock.protocol.messages import read_request
 VERSIONS: Final = (0, 1)
 
 
-def handle(request: Request, broker: Broker) -> Reply | Wait:
+def handle(request: Request, broker: ControllerParts) -> Reply | Wait:
     wanted = read_request(Api.INCREMENTAL_ALTER_CONFIGS, request.version, request.reader)
 
     def decide(image: Image, resource: Resource, item: Any) -> list[MetadataRecord]:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from penstock.coordinator.promise import Promise, done, failed
 from penstock.handlers.authorize import Operation, ResourceType
-from penstock.handlers.broker import Broker
+from penstock.handlers.parts import TransactionParts
 from penstock.handlers.promised import outcome, reply_when_done
 from penstock.handlers.reply import Outcome
 from penstock.handlers.request import Request
@@ -28,7 +28,7 @@ VERSIONS: Final = (0, 5)
 KNOWS_PRODUCER_FENCED_FROM: Final = 4
 
 
-def handle(request: Request, broker: Broker) -> Outcome:
+def handle(request: Request, broker: TransactionParts) -> Outcome:
     wanted = read_request(Api.INIT_PRODUCER_ID, request.version, request.reader)
     promise = _initialise(request, broker, wanted)
 
@@ -48,7 +48,7 @@ def handle(request: Request, broker: Broker) -> Outcome:
     return reply_when_done(broker, [promise], encode)
 
 
-def _initialise(request: Request, broker: Broker, wanted: Any) -> Promise[Identity]:
+def _initialise(request: Request, broker: TransactionParts, wanted: Any) -> Promise[Identity]:
     expected_id = getattr(wanted, "producer_id", NO_PRODUCER_ID)
     expected_epoch = getattr(wanted, "producer_epoch", NO_PRODUCER_EPOCH)
     transactional_id = wanted.transactional_id

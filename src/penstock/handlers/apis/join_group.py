@@ -7,7 +7,7 @@ from typing import Final
 from penstock.coordinator.promise import done
 from penstock.groups.messages import Client, JoinRequest, JoinResult
 from penstock.handlers.authorize import Operation, ResourceType
-from penstock.handlers.broker import Broker
+from penstock.handlers.parts import GroupParts
 from penstock.handlers.promised import outcome, reply_when_done
 from penstock.handlers.reply import Outcome
 from penstock.handlers.request import Request
@@ -23,7 +23,7 @@ LONGEST_WAIT_SECONDS: Final = 7 * 24 * 3600.0
 """The group's own timers answer long before this."""
 
 
-def handle(request: Request, broker: Broker) -> Outcome:
+def handle(request: Request, broker: GroupParts) -> Outcome:
     wanted = _read(request)
     if request.may(broker, Operation.READ, ResourceType.GROUP, wanted.group_id):
         promise = broker.groups.join(wanted)

@@ -7,7 +7,7 @@ from typing import Any, Final
 from penstock.coordinator.promise import failed
 from penstock.groups.messages import Leaver, LeaveResult
 from penstock.handlers.authorize import Operation, ResourceType
-from penstock.handlers.broker import Broker
+from penstock.handlers.parts import GroupParts
 from penstock.handlers.promised import outcome, reply_when_done
 from penstock.handlers.reply import Outcome
 from penstock.handlers.request import Request
@@ -19,7 +19,7 @@ VERSIONS: Final = (0, 5)
 BATCHED_FROM: Final = 3
 
 
-def handle(request: Request, broker: Broker) -> Outcome:
+def handle(request: Request, broker: GroupParts) -> Outcome:
     wanted = read_request(Api.LEAVE_GROUP, request.version, request.reader)
     if request.may(broker, Operation.READ, ResourceType.GROUP, wanted.group_id):
         promise = broker.groups.leave(wanted.group_id, _leavers(request.version, wanted))

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from penstock.controller.image import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE
 from penstock.handlers.authorize import Operation, ResourceType
-from penstock.handlers.broker import Broker
+from penstock.handlers.parts import MetadataParts
 from penstock.handlers.reply import Reply
 from penstock.handlers.request import Request
 from penstock.protocol.apis import Api
@@ -22,7 +22,7 @@ KNOWN_TYPES: Final = frozenset(
 )
 
 
-def handle(request: Request, broker: Broker) -> Reply:
+def handle(request: Request, broker: MetadataParts) -> Reply:
     wanted = read_request(Api.LIST_CONFIG_RESOURCES, request.version, request.reader)
     types = frozenset({CLIENT_METRICS} if request.version == 0 else wanted.resource_types or KNOWN_TYPES)
     error, found = ErrorCode.NONE, _resources(broker, types)
@@ -34,7 +34,7 @@ def handle(request: Request, broker: Broker) -> Reply:
     return Reply([encode_response(Api.LIST_CONFIG_RESOURCES, request.version, fields)])
 
 
-def _resources(broker: Broker, types: frozenset[int]) -> list[dict[str, Any]]:
+def _resources(broker: MetadataParts, types: frozenset[int]) -> list[dict[str, Any]]:
     found = []
     if TOPIC_RESOURCE in types:
         found += [(TOPIC_RESOURCE, name) for name in broker.controller.image.topics]

@@ -7,7 +7,7 @@ from typing import Any, Final
 from penstock.coordinator.promise import Promise
 from penstock.groups.messages import ListedGroup
 from penstock.handlers.authorize import Operation, ResourceType
-from penstock.handlers.broker import Broker
+from penstock.handlers.parts import GroupParts
 from penstock.handlers.promised import outcome, reply_when_done
 from penstock.handlers.reply import Outcome
 from penstock.handlers.request import Request
@@ -18,7 +18,7 @@ from penstock.protocol.messages import encode_response, read_request
 VERSIONS: Final = (0, 5)
 
 
-def handle(request: Request, broker: Broker) -> Outcome:
+def handle(request: Request, broker: GroupParts) -> Outcome:
     wanted = read_request(Api.LIST_GROUPS, request.version, request.reader)
     error: KafkaError | None = None
     promises: list[Promise[list[ListedGroup]]] = []
@@ -42,7 +42,7 @@ def handle(request: Request, broker: Broker) -> Outcome:
     return reply_when_done(broker, promises, encode)
 
 
-def _is_wanted(request: Request, broker: Broker, wanted: Any, group: ListedGroup) -> bool:
+def _is_wanted(request: Request, broker: GroupParts, wanted: Any, group: ListedGroup) -> bool:
     states = {state.lower() for state in getattr(wanted, "states_filter", ())}
     types = {kind.lower() for kind in getattr(wanted, "types_filter", ())}
     return (

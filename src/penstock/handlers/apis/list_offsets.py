@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from penstock.handlers.authorize import Operation, ResourceType
-from penstock.handlers.broker import Broker
+from penstock.handlers.parts import DataParts
 from penstock.handlers.reply import Reply
 from penstock.handlers.request import Request
 from penstock.protocol import list_offsets
@@ -28,7 +28,7 @@ SPECIAL_FROM: Final = {
 """From which version on each special timestamp means something."""
 
 
-def handle(request: Request, broker: Broker) -> Reply:
+def handle(request: Request, broker: DataParts) -> Reply:
     wanted = list_offsets.read_request(request.reader, request.version)
     topics = []
     for topic in wanted.topics:
@@ -44,7 +44,7 @@ def handle(request: Request, broker: Broker) -> Reply:
 
 
 def _answer(
-    broker: Broker, topic: str, query: OffsetQuery, version: int, wanted: ListOffsetsRequest
+    broker: DataParts, topic: str, query: OffsetQuery, version: int, wanted: ListOffsetsRequest
 ) -> OffsetAnswer:
     try:
         partition = broker.partitions.get(topic, query.partition)

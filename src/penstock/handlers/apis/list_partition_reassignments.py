@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from penstock.controller.image import TopicState
 from penstock.handlers.authorize import Operation, ResourceType
-from penstock.handlers.broker import Broker
+from penstock.handlers.parts import MetadataParts
 from penstock.handlers.reply import Reply
 from penstock.handlers.request import Request
 from penstock.protocol.apis import Api
@@ -17,7 +17,7 @@ from penstock.protocol.messages import encode_response, read_request
 VERSIONS: Final = (0, 0)
 
 
-def handle(request: Request, broker: Broker) -> Reply:
+def handle(request: Request, broker: MetadataParts) -> Reply:
     wanted = read_request(Api.LIST_PARTITION_REASSIGNMENTS, request.version, request.reader)
     allowed = request.may(broker, Operation.DESCRIBE, ResourceType.CLUSTER)
     fields = {
@@ -29,7 +29,7 @@ def handle(request: Request, broker: Broker) -> Reply:
     return Reply([encode_response(Api.LIST_PARTITION_REASSIGNMENTS, request.version, fields)])
 
 
-def _topics(broker: Broker, wanted: Any) -> Iterable[dict[str, Any]]:
+def _topics(broker: MetadataParts, wanted: Any) -> Iterable[dict[str, Any]]:
     topics = broker.controller.image.topics
     if wanted.topics is None:
         asked = [(topic, range(len(topic.partitions))) for topic in topics.values()]

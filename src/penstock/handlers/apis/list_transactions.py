@@ -9,7 +9,7 @@ from typing import Any, Final
 from penstock.coordinator.promise import Promise
 from penstock.coordinator.regexes import matcher
 from penstock.handlers.authorize import Operation, ResourceType
-from penstock.handlers.broker import Broker
+from penstock.handlers.parts import TransactionParts
 from penstock.handlers.promised import outcome, reply_when_done
 from penstock.handlers.reply import Outcome
 from penstock.handlers.request import Request
@@ -24,7 +24,7 @@ EVERY_DURATION: Final = -1
 _TITLES: Final = {state.title: state for state in State}
 
 
-def handle(request: Request, broker: Broker) -> Outcome:
+def handle(request: Request, broker: TransactionParts) -> Outcome:
     wanted = read_request(Api.LIST_TRANSACTIONS, request.version, request.reader)
     promises: list[Promise[list[Transaction]]] = []
     refused: KafkaError | None = None
@@ -67,7 +67,7 @@ def _filter(wanted: Any, now_ms: int) -> Callable[[Transaction], bool]:
     return is_wanted
 
 
-def _may_see(request: Request, broker: Broker, one: Transaction) -> bool:
+def _may_see(request: Request, broker: TransactionParts, one: Transaction) -> bool:
     return request.may(broker, Operation.DESCRIBE, ResourceType.TRANSACTIONAL_ID, one.transactional_id)
 
 

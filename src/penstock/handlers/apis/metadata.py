@@ -12,8 +12,8 @@ from typing import Final
 from penstock.controller.image import PartitionState, TopicState
 from penstock.controller.topics import INTERNAL_TOPICS, NewTopic, check_name
 from penstock.handlers.authorize import Operation, ResourceType
-from penstock.handlers.broker import Broker
 from penstock.handlers.cluster_nodes import ClusterView, Seen, controller_node, nodes
+from penstock.handlers.parts import TopicMetadataParts
 from penstock.handlers.reply import Reply
 from penstock.handlers.request import Request
 from penstock.handlers.throttling import Mutations
@@ -27,7 +27,7 @@ from penstock.protocol.primitives import ZERO_UUID
 VERSIONS: Final = (0, 13)
 
 
-def handle(request: Request, broker: Broker) -> Reply:
+def handle(request: Request, broker: TopicMetadataParts) -> Reply:
     wanted = metadata.read_request(request.reader, request.version)
     body = metadata.encode_response(
         request.version,
@@ -42,7 +42,7 @@ def handle(request: Request, broker: Broker) -> Reply:
     return Reply([body])
 
 
-def _topics(request: Request, wanted: MetadataRequest, broker: Broker) -> list[TopicInfo]:
+def _topics(request: Request, wanted: MetadataRequest, broker: TopicMetadataParts) -> list[TopicInfo]:
     topics = _selected(request, wanted, broker)
     if not wanted.include_topic_operations:
         return topics
@@ -54,7 +54,7 @@ def _topics(request: Request, wanted: MetadataRequest, broker: Broker) -> list[T
     ]
 
 
-def _selected(request: Request, wanted: MetadataRequest, broker: Broker) -> list[TopicInfo]:
+def _selected(request: Request, wanted: MetadataRequest, broker: TopicMetadataParts) -> list[TopicInfo]:
     image, view = broker.controller.image, ClusterView(broker, request.listener)
     if wanted.topics is None:
         return [
@@ -66,7 +66,11 @@ def _selected(request: Request, wanted: MetadataRequest, broker: Broker) -> list
 
 
 def _topic(
-    request: Request, wanted: TopicWanted, allow_auto_creation: bool, broker: Broker, view: ClusterView
+    request: Request,
+    wanted: TopicWanted,
+    allow_auto_creation: bool,
+    broker: TopicMetadataParts,
+    view: ClusterView,
 ) -> TopicInfo:
     image = broker.controller.image
     if wanted.name is None:
@@ -86,7 +90,7 @@ def _topic(
     return _failed(name, ErrorCode.LEADER_NOT_AVAILABLE) if topic is None else _describe(view, topic)
 
 
-def _create(request: Request, name: str, allowed: bool, broker: Broker) -> TopicState | None:
+def _create(request: Request, name: str, allowed: bool, broker: TopicMetadataParts) -> TopicState | None:
     """None while the controller is asked: the client will ask again."""
     check_name(name)
     if not (allowed and broker.settings.auto_create_topics_enable):

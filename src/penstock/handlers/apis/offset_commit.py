@@ -7,7 +7,6 @@ from typing import Final
 
 from penstock.groups.messages import CommitIdentity
 from penstock.handlers.authorize import Operation, ResourceType
-from penstock.handlers.broker import Broker
 from penstock.handlers.committed_places import (
     DEFAULT_RETENTION,
     Errors,
@@ -18,6 +17,7 @@ from penstock.handlers.committed_places import (
     offsets_of,
     places_of,
 )
+from penstock.handlers.parts import GroupParts
 from penstock.handlers.promised import outcome, reply_when_done
 from penstock.handlers.reply import Outcome, Reply
 from penstock.handlers.request import Request
@@ -28,7 +28,7 @@ from penstock.protocol.messages import encode_response, milliseconds, read_reque
 VERSIONS: Final = (2, 10)
 
 
-def handle(request: Request, broker: Broker) -> Outcome:
+def handle(request: Request, broker: GroupParts) -> Outcome:
     wanted = read_request(Api.OFFSET_COMMIT, request.version, request.reader)
     named = named_topics(broker, wanted)
     places = places_of(named)

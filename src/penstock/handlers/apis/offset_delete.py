@@ -7,7 +7,7 @@ from typing import Any, Final
 from penstock.coordinator.promise import Promise, failed
 from penstock.groups.commits import Place
 from penstock.handlers.authorize import Operation, ResourceType
-from penstock.handlers.broker import Broker
+from penstock.handlers.parts import GroupParts
 from penstock.handlers.promised import outcome, reply_when_done
 from penstock.handlers.reply import Outcome
 from penstock.handlers.request import Request
@@ -18,7 +18,7 @@ from penstock.protocol.messages import encode_response, read_request
 VERSIONS: Final = (0, 0)
 
 
-def handle(request: Request, broker: Broker) -> Outcome:
+def handle(request: Request, broker: GroupParts) -> Outcome:
     wanted = read_request(Api.OFFSET_DELETE, request.version, request.reader)
     places = [(topic.name, part.partition_index) for topic in wanted.topics for part in topic.partitions]
     errors = {place: _check(request, broker, *place) for place in places}
@@ -44,7 +44,7 @@ def handle(request: Request, broker: Broker) -> Outcome:
     return reply_when_done(broker, [promise], encode)
 
 
-def _check(request: Request, broker: Broker, topic: str, index: int) -> ErrorCode:
+def _check(request: Request, broker: GroupParts, topic: str, index: int) -> ErrorCode:
     if not request.may(broker, Operation.READ, ResourceType.TOPIC, topic):
         return ErrorCode.TOPIC_AUTHORIZATION_FAILED
     state = broker.controller.image.topics.get(topic)

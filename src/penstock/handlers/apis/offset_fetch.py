@@ -9,8 +9,8 @@ from penstock.coordinator.promise import Promise, failed
 from penstock.groups.commits import Place
 from penstock.groups.offset_records import CommittedOffset
 from penstock.handlers.authorize import Operation, ResourceType
-from penstock.handlers.broker import Broker
 from penstock.handlers.committed_places import NO_NAME, name_of
+from penstock.handlers.parts import GroupParts
 from penstock.handlers.promised import outcome, reply_when_done
 from penstock.handlers.reply import Outcome
 from penstock.handlers.request import Request
@@ -27,7 +27,7 @@ NOTHING: Final = CommittedOffset(-1, -1, "", -1)
 Found = dict[Place, CommittedOffset | ErrorCode | None]
 
 
-def handle(request: Request, broker: Broker) -> Outcome:
+def handle(request: Request, broker: GroupParts) -> Outcome:
     wanted = read_request(Api.OFFSET_FETCH, request.version, request.reader)
     stable = getattr(wanted, "require_stable", False)
     # Before v8 the request itself has the shape of a group.
@@ -42,7 +42,7 @@ def handle(request: Request, broker: Broker) -> Outcome:
     return reply_when_done(broker, [promise for _, promise in asked], encode)
 
 
-def _ask(request: Request, broker: Broker, group: Any, require_stable: bool) -> Promise[Found]:
+def _ask(request: Request, broker: GroupParts, group: Any, require_stable: bool) -> Promise[Found]:
     if not request.may(broker, Operation.DESCRIBE, ResourceType.GROUP, group.group_id):
         return failed(KafkaError(ErrorCode.GROUP_AUTHORIZATION_FAILED))
     places = None
@@ -57,12 +57,12 @@ def _ask(request: Request, broker: Broker, group: Any, require_stable: bool) -> 
     )
 
 
-def _places(broker: Broker, group: Any) -> list[Place]:
+def _places(broker: GroupParts, group: Any) -> list[Place]:
     named = [(name_of(broker, topic), topic) for topic in group.topics]
     return [(name, index) for name, topic in named for index in topic.partition_indexes]
 
 
-def _answer(request: Request, broker: Broker, group: Any, promise: Promise[Found]) -> dict[str, Any]:
+def _answer(request: Request, broker: GroupParts, group: Any, promise: Promise[Found]) -> dict[str, Any]:
     code = ErrorCode.NONE
     found: Found = {}
     try:
@@ -84,7 +84,7 @@ def _answer(request: Request, broker: Broker, group: Any, promise: Promise[Found
     return {"group_id": group.group_id, "topics": rows, "error_code": code}
 
 
-def _by_id(broker: Broker, group: Any, topics: dict[str, list[dict[str, Any]]]) -> list[dict[str, Any]]:
+def _by_id(broker: GroupParts, group: Any, topics: dict[str, list[dict[str, Any]]]) -> list[dict[str, Any]]:
     """Offsets of a topic that is gone cannot be told by id, and are not; an id that was asked for and that
     nobody has is."""
     image = broker.controller.image

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from penstock.handlers.authorize import Operation, ResourceType
-from penstock.handlers.broker import Broker
+from penstock.handlers.parts import DataParts
 from penstock.handlers.reply import Reply
 from penstock.handlers.request import Request
 from penstock.protocol.apis import Api
@@ -16,7 +16,7 @@ from penstock.protocol.messages import encode_response, read_request
 VERSIONS: Final = (2, 4)
 
 
-def handle(request: Request, broker: Broker) -> Reply:
+def handle(request: Request, broker: DataParts) -> Reply:
     wanted = read_request(Api.OFFSET_FOR_LEADER_EPOCH, request.version, request.reader)
     topics = []
     for topic in wanted.topics:
@@ -29,7 +29,7 @@ def handle(request: Request, broker: Broker) -> Reply:
     return Reply([encode_response(Api.OFFSET_FOR_LEADER_EPOCH, request.version, fields)])
 
 
-def _end_offset(broker: Broker, topic: str, wanted: Any, allowed: bool) -> dict[str, Any]:
+def _end_offset(broker: DataParts, topic: str, wanted: Any, allowed: bool) -> dict[str, Any]:
     answer: dict[str, Any] = {"partition": wanted.partition, "leader_epoch": -1, "end_offset": -1}
     try:
         if not allowed:

@@ -14,8 +14,8 @@ from typing import Final
 
 from penstock.controller.topics import INTERNAL_TOPICS
 from penstock.handlers.authorize import Operation, ResourceType
-from penstock.handlers.broker import Broker
 from penstock.handlers.leader_hints import current_leader, leaders_reached
+from penstock.handlers.parts import DataParts
 from penstock.handlers.producing.acks import ALL, Unacknowledged, Written
 from penstock.handlers.producing.admission import NOTHING_ASKED, Admission, Batch, admit, is_transactional
 from penstock.handlers.promised import COMMIT_SECONDS
@@ -44,7 +44,7 @@ OLDEST_SERVED: Final = 3
 _log = logging.getLogger(__name__)
 
 
-def handle(request: Request, broker: Broker) -> Outcome:
+def handle(request: Request, broker: DataParts) -> Outcome:
     if request.version < OLDEST_SERVED:
         raise MalformedMessage(
             f"Produce v{request.version} carries message formats that are not stored any more"
@@ -72,7 +72,7 @@ class _Pending:
     """
 
     def __init__(
-        self, request: Request, broker: Broker, produce: ProduceRequest, admission: Admission
+        self, request: Request, broker: DataParts, produce: ProduceRequest, admission: Admission
     ) -> None:
         self._work = (request, broker, produce, admission)
         self._admission = admission
@@ -87,7 +87,9 @@ class _Pending:
         return outcome
 
 
-def _append_all(request: Request, broker: Broker, produce: ProduceRequest, admission: Admission) -> Outcome:
+def _append_all(
+    request: Request, broker: DataParts, produce: ProduceRequest, admission: Admission
+) -> Outcome:
     to_all = produce.acks == ALL
     unacknowledged: list[Written] = []
     results = []
@@ -107,7 +109,9 @@ def _append_all(request: Request, broker: Broker, produce: ProduceRequest, admis
     return Unacknowledged(unacknowledged, deadline, results, answer).resume(expired=False)
 
 
-def _answer(request: Request, broker: Broker, produce: ProduceRequest, results: list[TopicResult]) -> Outcome:
+def _answer(
+    request: Request, broker: DataParts, produce: ProduceRequest, results: list[TopicResult]
+) -> Outcome:
     throttle_ms = broker.quotas.produced(
         request.principal.name, request.client_id, len(request.reader.buffer)
     )
@@ -123,7 +127,7 @@ def _answer(request: Request, broker: Broker, produce: ProduceRequest, results: 
 
 
 def _answer_all(
-    request: Request, broker: Broker, produce: ProduceRequest, results: list[TopicResult]
+    request: Request, broker: DataParts, produce: ProduceRequest, results: list[TopicResult]
 ) -> Reply:
     answer = _answer(request, broker, produce, results)
     assert isinstance(answer, Reply), "who waits for all replicas listens"
@@ -139,7 +143,7 @@ def _hang_up_on_failure(results: list[TopicResult]) -> None:
                 raise HangUp(f"acks=0 to {name} failed: {result.error.name} {result.message or ''}")
 
 
-def _writable(request: Request, broker: Broker, topic: TopicData) -> str | KafkaError:
+def _writable(request: Request, broker: DataParts, topic: TopicData) -> str | KafkaError:
     """The name of a topic of the request, or why nothing may be written to it."""
     name = topic.name
     if request.version >= TOPIC_IDS_FROM:
@@ -153,7 +157,7 @@ def _writable(request: Request, broker: Broker, topic: TopicData) -> str | Kafka
     return name
 
 
-def _batches(request: Request, broker: Broker, produce: ProduceRequest) -> Iterator[Batch]:
+def _batches(request: Request, broker: DataParts, produce: ProduceRequest) -> Iterator[Batch]:
     """What is to be appended, as far as it can be."""
     for topic in produce.topics:
         name = _writable(request, broker, topic)
@@ -166,7 +170,7 @@ def _batches(request: Request, broker: Broker, produce: ProduceRequest) -> Itera
 
 
 def _append(
-    broker: Broker,
+    broker: DataParts,
     topic: str,
     data: PartitionData,
     admission: Admission,

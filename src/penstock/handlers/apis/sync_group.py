@@ -8,7 +8,7 @@ from penstock.coordinator.promise import done
 from penstock.groups.messages import SyncRequest, SyncResult
 from penstock.handlers.apis.join_group import LONGEST_WAIT_SECONDS
 from penstock.handlers.authorize import Operation, ResourceType
-from penstock.handlers.broker import Broker
+from penstock.handlers.parts import GroupParts
 from penstock.handlers.promised import outcome, reply_when_done
 from penstock.handlers.reply import Outcome
 from penstock.handlers.request import Request
@@ -20,7 +20,7 @@ VERSIONS: Final = (0, 5)
 PROTOCOL_REQUIRED_FROM: Final = 5
 
 
-def handle(request: Request, broker: Broker) -> Outcome:
+def handle(request: Request, broker: GroupParts) -> Outcome:
     wanted = _read(request)
     if not request.may(broker, Operation.READ, ResourceType.GROUP, wanted.group_id):
         promise = done(SyncResult(ErrorCode.GROUP_AUTHORIZATION_FAILED))

@@ -13,7 +13,6 @@ from penstock.groups.coordinator import OFFSETS_TOPIC
 from penstock.groups.messages import NO_GENERATION, UNKNOWN_MEMBER_ID, CommitIdentity
 from penstock.groups.offset_records import CommittedOffset
 from penstock.handlers.authorize import Operation, ResourceType
-from penstock.handlers.broker import Broker
 from penstock.handlers.committed_places import (
     Errors,
     Named,
@@ -23,6 +22,7 @@ from penstock.handlers.committed_places import (
     offsets_of,
     places_of,
 )
+from penstock.handlers.parts import GroupDataParts
 from penstock.handlers.promised import once_done, outcome
 from penstock.handlers.reply import Outcome, Reply, Wait
 from penstock.handlers.request import Request
@@ -42,7 +42,7 @@ _OUT_OF_REACH: Final = frozenset(
 )
 
 
-def handle(request: Request, broker: Broker) -> Outcome:
+def handle(request: Request, broker: GroupDataParts) -> Outcome:
     wanted = read_request(Api.TXN_OFFSET_COMMIT, request.version, request.reader)
     named = named_topics(broker, wanted)
     places = places_of(named)
@@ -65,7 +65,7 @@ class _Attempt(NamedTuple):
     """What was asked for, and what has come of it so far."""
 
     request: Request
-    broker: Broker
+    broker: GroupDataParts
     wanted: Any
     named: Named
     errors: Errors
@@ -98,14 +98,14 @@ class _Attempt(NamedTuple):
         return Reply([_encode(self.request, self.named, self.errors)])
 
 
-def _refusal(request: Request, broker: Broker, wanted: Any) -> KafkaError | None:
+def _refusal(request: Request, broker: GroupDataParts, wanted: Any) -> KafkaError | None:
     if not request.may(broker, Operation.READ, ResourceType.GROUP, wanted.group_id):
         return KafkaError(ErrorCode.GROUP_AUTHORIZATION_FAILED)
     return refused_id(request, broker, Operation.WRITE, wanted.transactional_id)
 
 
 def _permit(
-    request: Request, broker: Broker, wanted: Any
+    request: Request, broker: GroupDataParts, wanted: Any
 ) -> tuple[Promise[dict[TopicPartition, ErrorCode]], Producer]:
     """The transaction has, or gets, the partition to which the offsets will be written. The guard makes sure
     that it does not end between the answer and the write."""

@@ -9,7 +9,7 @@ from typing import Final
 
 from penstock.coordinator.promise import Promise, failed
 from penstock.handlers.authorize import Operation, ResourceType
-from penstock.handlers.broker import Broker
+from penstock.handlers.parts import ControllerParts
 from penstock.handlers.promised import CONTROLLER_SECONDS, decided, reply_when_done
 from penstock.handlers.reply import Outcome
 from penstock.handlers.request import Request
@@ -20,7 +20,7 @@ from penstock.protocol.messages import encode_response, read_request
 VERSIONS: Final = (0, 0)
 
 
-def handle(request: Request, broker: Broker) -> Outcome:
+def handle(request: Request, broker: ControllerParts) -> Outcome:
     wanted = read_request(Api.UNREGISTER_BROKER, request.version, request.reader)
     if request.may(broker, Operation.ALTER, ResourceType.CLUSTER):
         promise: Promise[None] = broker.membership.unregister(wanted.broker_id)

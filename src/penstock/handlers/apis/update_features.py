@@ -11,7 +11,7 @@ from penstock.controller.controller import Decision
 from penstock.controller.features import Update, decide_features
 from penstock.controller.image import Image
 from penstock.handlers.authorize import Operation, ResourceType
-from penstock.handlers.broker import Broker
+from penstock.handlers.parts import ControllerParts
 from penstock.handlers.promised import decided, reply_when_done
 from penstock.handlers.reply import Outcome
 from penstock.handlers.request import Request
@@ -24,7 +24,7 @@ TYPED_FROM: Final = 1
 UPGRADE: Final = 1
 
 
-def handle(request: Request, broker: Broker) -> Outcome:
+def handle(request: Request, broker: ControllerParts) -> Outcome:
     wanted = read_request(Api.UPDATE_FEATURES, request.version, request.reader)
     updates = [
         Update(item.feature, item.max_version_level, _may_lower(item, request.version))

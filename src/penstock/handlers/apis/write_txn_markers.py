@@ -13,7 +13,7 @@ from typing import Any, Final
 from penstock.coordinator.promise import Promise
 from penstock.groups.coordinator import OFFSETS_TOPIC
 from penstock.handlers.authorize import Operation, ResourceType
-from penstock.handlers.broker import Broker
+from penstock.handlers.parts import GroupDataParts
 from penstock.handlers.promised import reply_when_done
 from penstock.handlers.reply import Reply, Wait
 from penstock.handlers.request import Request
@@ -31,7 +31,7 @@ _log = logging.getLogger(__name__)
 Outcomes = dict[tuple[str, int], Promise[ErrorCode]]  # by topic and partition
 
 
-def handle(request: Request, broker: Broker) -> Reply | Wait:
+def handle(request: Request, broker: GroupDataParts) -> Reply | Wait:
     wanted = read_request(Api.WRITE_TXN_MARKERS, request.version, request.reader)
     allowed = request.may(broker, Operation.ALTER, ResourceType.CLUSTER) or request.may(
         broker, Operation.CLUSTER_ACTION, ResourceType.CLUSTER
@@ -48,7 +48,7 @@ def handle(request: Request, broker: Broker) -> Reply | Wait:
     return reply_when_done(broker, promises, encode)
 
 
-def _write(broker: Broker, wanted: Any) -> Outcomes:
+def _write(broker: GroupDataParts, wanted: Any) -> Outcomes:
     marker = TransactionMarker(
         wanted.producer_id,
         wanted.producer_epoch,
@@ -79,7 +79,9 @@ def _topics(wanted: Any, outcomes: Outcomes | None) -> list[dict[str, Any]]:
     ]
 
 
-def _write_one(broker: Broker, topic: str, index: int, marker: TransactionMarker) -> Promise[ErrorCode]:
+def _write_one(
+    broker: GroupDataParts, topic: str, index: int, marker: TransactionMarker
+) -> Promise[ErrorCode]:
     """Done when the marker is committed, or will not be."""
     promise: Promise[ErrorCode] = Promise()
     try:

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from penstock.handlers.broker import Broker
+from penstock.handlers.parts import ReadsMetadata
 from penstock.replication.partition import Partition
 
 RACK_AWARE: Final = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
 
 
-def nearest_replica(broker: Broker, partition: Partition, rack: str, offset: int) -> int | None:
+def nearest_replica(broker: ReadsMetadata, partition: Partition, rack: str, offset: int) -> int | None:
     """A follower that is in sync, in `rack`, and has `offset`, the one furthest along first; None when the
     leader should answer itself."""
     settings = broker.settings

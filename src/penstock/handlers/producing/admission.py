@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from penstock.coordinator.promise import Promise
 from penstock.handlers.authorize import Operation, ResourceType
-from penstock.handlers.broker import Broker
+from penstock.handlers.parts import DataParts
 from penstock.handlers.request import Request
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.produce import ProduceRequest
@@ -111,7 +111,7 @@ NOTHING_ASKED: Final = Admission(ADDS_IMPLICITLY_FROM)
 
 
 def admit(
-    request: Request, broker: Broker, transactional_id: str | None, batches: Iterable[Batch]
+    request: Request, broker: DataParts, transactional_id: str | None, batches: Iterable[Batch]
 ) -> Admission:
     """Begin to verify what is transactional among `batches`."""
     admission = Admission(request.version)
@@ -135,7 +135,7 @@ def admit(
 
 
 def _ask(
-    broker: Broker,
+    broker: DataParts,
     admission: Admission,
     transactional_id: str,
     batches: list[Batch],

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
-from penstock.handlers.broker import Broker
+from penstock.handlers.parts import ControllerParts
 from penstock.handlers.quorum.messages import VERSIONS, encode_refusal, encode_response, read_request
 from penstock.handlers.reply import Outcome, Reply, Wait
 from penstock.handlers.request import Request
@@ -22,7 +22,7 @@ class QuorumHandler:
 
     VERSIONS: tuple[int, int]
 
-    def handle(self, request: Request, broker: Broker) -> Outcome:
+    def handle(self, request: Request, broker: ControllerParts) -> Outcome:
         try:
             message = read_request(
                 request.api, request.version, request.reader, broker.settings.node_id, 0, broker.cluster_id
