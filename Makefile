@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 PYTHON := python3 python3.14 python3.13 python3.12 python3.11
 
 # The broker's packages and the house itself: seconds, not minutes. Apache's broker as a peer waits for `make test`.
-UNIT := house records protocol settings storage raft quotas replication coordinator controller groups handlers server wire properties
+UNIT := house records protocol settings storage raft security quotas replication coordinator controller groups handlers server wire properties
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from penstock.handlers.authorize import ANONYMOUS, Principal
 from penstock.handlers.broker import Broker
 from penstock.handlers.reply import NoReply, Outcome, Reply, Wait
 from penstock.protocol.apis import Api, is_flexible
@@ -13,6 +12,7 @@ from penstock.protocol.messages import encode_request, read_response
 from penstock.protocol.metadata import Node as Endpoint
 from penstock.protocol.primitives import Writer
 from penstock.records.record import Record, encode_batch
+from penstock.security.principals import ANONYMOUS, Principal
 from penstock.server.connections.session import Session
 from penstock.server.node import Node
 from penstock.settings import BrokerSettings

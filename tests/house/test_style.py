@@ -16,6 +16,7 @@ LONGEST_FUNCTION = 80
 DECISION_PACKAGES = (
     "records",
     "quotas",
+    "security",
     "raft",
     "storage",
     "replication",

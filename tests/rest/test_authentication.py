@@ -11,7 +11,8 @@ from penstock.rest.main import rest_app
 from penstock.rest.proxy import Proxy
 from penstock.rest.v2.routes import v2_routes
 from penstock.rest.v3.routes import v3_routes
-from penstock.web import HttpError, Principal, Route
+from penstock.security.principals import Principal
+from penstock.web import HttpError, Route
 
 
 async def nobody(_request: Request) -> Principal:

@@ -11,12 +11,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.testclient import TestClient
 
+from penstock.security.principals import Principal, user
 from penstock.web import (
     Answer,
     Call,
     HttpError,
     MediaTypes,
-    Principal,
     Problem,
     Query,
     Route,
@@ -66,7 +66,7 @@ ROUTES = (
 async def by_header(request: Request) -> Principal:
     if request.headers.get("x-user") == "eve":
         raise HttpError(401, "Eve is not welcome.", 40101)
-    return Principal(request.headers.get("x-user", "ANONYMOUS"))
+    return user(request.headers.get("x-user", "ANONYMOUS"))
 
 
 @pytest.fixture(scope="module")

@@ -7,11 +7,11 @@ from typing import Any, Final
 
 from penstock.groups.commits import Place
 from penstock.groups.offset_records import CommittedOffset
-from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.parts import GroupParts
 from penstock.handlers.request import Request
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages import id_bytes
+from penstock.security.operations import Operation, ResourceType
 
 Errors = dict[Place, ErrorCode]
 Named = list[tuple[str, Any]]

@@ -10,13 +10,13 @@ from penstock.controller.configs import Resource
 from penstock.controller.controller import Decision
 from penstock.controller.image import GROUP_RESOURCE, TOPIC_RESOURCE, Image
 from penstock.controller.metadata_records import MetadataRecord
-from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.parts import ControllerParts
 from penstock.handlers.promised import CONTROLLER_SECONDS, decided, reply_when_done
 from penstock.handlers.reply import Reply, Wait
 from penstock.handlers.request import Request
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response
+from penstock.security.operations import Operation, ResourceType
 
 MAX_RECORDS: Final = 10_000
 

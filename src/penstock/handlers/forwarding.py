@@ -10,7 +10,6 @@ import ipaddress
 from typing import Any, Final
 
 from penstock.coordinator.promise import Promise
-from penstock.handlers.authorize import ANONYMOUS, Principal
 from penstock.handlers.broker import Broker
 from penstock.handlers.parts import ControllerLink
 from penstock.handlers.promised import CONTROLLER_SECONDS
@@ -21,6 +20,7 @@ from penstock.protocol.apis import Api, is_flexible
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_request, read_response
 from penstock.protocol.primitives import Reader, Writer
+from penstock.security.principals import ANONYMOUS, Principal
 
 ENVELOPE_VERSION: Final = 0
 _PRINCIPAL_VERSION: Final = 0

@@ -19,12 +19,12 @@ from penstock.controller.producer_ids import ProducerIds
 from penstock.controller.topics import Defaults
 from penstock.coordinator.promise import Promise
 from penstock.groups.coordinator import GroupCoordinator
-from penstock.handlers.authorize import Authorizer
 from penstock.handlers.fetching.sessions import FetchSessions
 from penstock.protocol.api_versions import ApiRange
 from penstock.protocol.errors import ErrorCode
 from penstock.quotas.clients import ClientQuotas
 from penstock.replication.partitions import Partitions
+from penstock.security.authorizer import Authorizer
 from penstock.settings import BrokerSettings
 from penstock.storage.logs import Logs
 from penstock.transactions.coordinator import TransactionCoordinator

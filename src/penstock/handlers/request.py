@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from penstock.handlers.authorize import CLUSTER_NAME, OPERATIONS, Operation, Principal, ResourceType
 from penstock.handlers.parts import Permits
 from penstock.protocol.apis import Api
 from penstock.protocol.primitives import Reader
+from penstock.security.operations import CLUSTER_NAME, OPERATIONS, Operation, ResourceType
+from penstock.security.principals import Principal
 
 
 class Request(NamedTuple):

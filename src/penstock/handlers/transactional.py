@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.parts import Permits
 from penstock.handlers.request import Request
 from penstock.protocol.errors import ErrorCode, KafkaError
+from penstock.security.operations import Operation, ResourceType
 
 KNOWS_PRODUCER_FENCED_FROM: Final = 2
 """Of AddPartitionsToTxn, AddOffsetsToTxn and EndTxn."""

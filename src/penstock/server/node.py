@@ -20,7 +20,6 @@ from penstock.controller.producer_ids import ProducerIds
 from penstock.controller.quorum import Quorum
 from penstock.groups.coordinator import GroupCoordinator
 from penstock.groups.settings import GroupSettings
-from penstock.handlers.authorize import AllowAll
 from penstock.handlers.broker import Broker
 from penstock.handlers.cluster_nodes import reached
 from penstock.handlers.controller_table import served_by_controllers
@@ -33,6 +32,7 @@ from penstock.raft.timeouts import Timeouts
 from penstock.replication.partitions import Partitions
 from penstock.replication.surroundings import Surroundings
 from penstock.replication.throttle import ReplicationThrottle
+from penstock.security.authorizer import AllowAll
 from penstock.server.cluster.broker_life import BrokerLife, registered_endpoints
 from penstock.server.cluster.cluster_markers import Asks, ClusterMarkers
 from penstock.server.cluster.isr_changes import IsrChanges

@@ -11,18 +11,16 @@ No service lives here and nothing here knows Kafka. Called by `registry` and `re
 from penstock.web.application import Service, make_app
 from penstock.web.errors import HttpError
 from penstock.web.negotiation import MediaTypes
-from penstock.web.principals import ANONYMOUS, Authenticate, Principal, allow_all
+from penstock.web.principals import Authenticate, allow_all
 from penstock.web.routes import Answer, Call, Problem, Query, Route
 from penstock.web.serving import serve
 
 __all__ = [
-    "ANONYMOUS",
     "Answer",
     "Authenticate",
     "Call",
     "HttpError",
     "MediaTypes",
-    "Principal",
     "Problem",
     "Query",
     "Route",

@@ -9,8 +9,8 @@ from typing import Any, cast
 from starlette.requests import Request
 from starlette.responses import Response
 
+from penstock.security.principals import Principal
 from penstock.web.negotiation import MediaTypes
-from penstock.web.principals import Principal
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ from typing import Any, Final
 
 from penstock.coordinator.promise import Promise, failed
 from penstock.groups.coordinator import OFFSETS_TOPIC
-from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.parts import CoordinatorParts
 from penstock.handlers.promised import outcome, reply_when_done
 from penstock.handlers.reply import Outcome
@@ -17,6 +16,7 @@ from penstock.handlers.transactional import KNOWS_PRODUCER_FENCED_FROM, as_known
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, read_request
+from penstock.security.operations import Operation, ResourceType
 from penstock.transactions.transaction import CLASSIC
 
 VERSIONS: Final = (0, 4)

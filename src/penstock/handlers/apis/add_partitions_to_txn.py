@@ -8,7 +8,6 @@ from typing import Any, Final, NamedTuple
 
 from penstock.controller.topics import INTERNAL_TOPICS
 from penstock.coordinator.promise import Promise, done, failed
-from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.parts import TransactionParts
 from penstock.handlers.promised import outcome, reply_when_done
 from penstock.handlers.reply import Outcome, Reply
@@ -17,6 +16,7 @@ from penstock.handlers.transactional import KNOWS_PRODUCER_FENCED_FROM, as_known
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, read_request
+from penstock.security.operations import Operation, ResourceType
 from penstock.transactions.transaction import CLASSIC, EPOCH_PER_TRANSACTION, TopicPartition
 
 VERSIONS: Final = (0, 5)

@@ -9,7 +9,6 @@ from penstock.controller.controller import Decision
 from penstock.controller.image import Image
 from penstock.controller.metadata_records import MetadataRecord
 from penstock.controller.quotas import QuotaChange, decide_quotas
-from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.config_changes import bounded
 from penstock.handlers.parts import ControllerParts
 from penstock.handlers.promised import CONTROLLER_SECONDS, decided, reply_when_done
@@ -18,6 +17,7 @@ from penstock.handlers.request import Request
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, read_request
+from penstock.security.operations import Operation, ResourceType
 
 VERSIONS: Final = (0, 1)
 

@@ -8,7 +8,6 @@ from typing import Final
 from penstock.controller.features import GROUP_VERSION
 from penstock.coordinator.promise import failed
 from penstock.groups.messages import Client, ConsumerHeartbeat, ConsumerHeartbeatResult
-from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.parts import GroupParts
 from penstock.handlers.promised import outcome, reply_when_done
 from penstock.handlers.reply import Outcome
@@ -19,6 +18,7 @@ from penstock.protocol.heartbeats import (
     encode_consumer_response,
     read_consumer_heartbeat,
 )
+from penstock.security.operations import Operation, ResourceType
 
 VERSIONS: Final = (0, 1)
 MEMBER_ID_REQUIRED_FROM: Final = 1

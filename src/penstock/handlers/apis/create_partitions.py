@@ -9,7 +9,6 @@ from penstock.controller.controller import Decision
 from penstock.controller.image import Image
 from penstock.controller.topics import decide_add_partitions
 from penstock.coordinator.promise import Promise, failed
-from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.parts import ControllerParts
 from penstock.handlers.promised import decided, reply_when_done
 from penstock.handlers.reply import Reply, Wait
@@ -18,6 +17,7 @@ from penstock.handlers.throttling import Mutations
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, milliseconds, read_request
+from penstock.security.operations import Operation, ResourceType
 
 VERSIONS: Final = (0, 3)
 STRICT_FROM: Final = 3  # a client of this version knows that a quota may refuse partitions (KIP-599)

@@ -8,7 +8,6 @@ from typing import Any, Final
 from penstock.controller.image import TopicState
 from penstock.controller.topics import NewTopic
 from penstock.coordinator.promise import Promise, failed
-from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.config_entries import ConfigEntries
 from penstock.handlers.parts import ControllerParts
 from penstock.handlers.promised import decided, reply_when_done
@@ -19,6 +18,7 @@ from penstock.handlers.topic_creation import create_topic
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, milliseconds, read_request
+from penstock.security.operations import Operation, ResourceType
 
 VERSIONS: Final = (2, 7)
 STRICT_FROM: Final = 6  # a client of this version knows that a quota may refuse a topic (KIP-599)

@@ -7,7 +7,6 @@ import logging
 from typing import Any, Final
 
 from penstock.controller.topics import INTERNAL_TOPICS
-from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.parts import DataParts
 from penstock.handlers.reply import Reply, Wait
 from penstock.handlers.request import Request
@@ -15,6 +14,7 @@ from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, milliseconds, read_request
 from penstock.replication.partition import Partition
+from penstock.security.operations import Operation, ResourceType
 from penstock.storage.errors import StorageError
 
 VERSIONS: Final = (0, 2)

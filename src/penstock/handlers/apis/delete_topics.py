@@ -9,7 +9,6 @@ from penstock.controller.controller import Decision
 from penstock.controller.image import Image
 from penstock.controller.topics import decide_delete
 from penstock.coordinator.promise import Promise
-from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.parts import ControllerParts
 from penstock.handlers.promised import decided, reply_when_done
 from penstock.handlers.reply import Reply, Wait
@@ -19,6 +18,7 @@ from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, id_bytes, milliseconds, read_request
 from penstock.protocol.primitives import ZERO_UUID
+from penstock.security.operations import Operation, ResourceType
 
 VERSIONS: Final = (1, 6)
 STRICT_FROM: Final = 5  # a client of this version knows that a quota may refuse a topic (KIP-599)

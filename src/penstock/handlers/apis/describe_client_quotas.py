@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Final
 
 from penstock.controller.quotas import Component, described_quotas
-from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.parts import MetadataParts
 from penstock.handlers.reply import Reply
 from penstock.handlers.request import Request
@@ -13,6 +12,7 @@ from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, read_request
 from penstock.quotas.entities import Entity
+from penstock.security.operations import Operation, ResourceType
 
 VERSIONS: Final = (0, 1)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from penstock.handlers.authorize import ResourceType
 from penstock.handlers.cluster_nodes import controller_listeners, controller_node, reached
 from penstock.handlers.parts import MetadataParts
 from penstock.handlers.reply import Reply
@@ -14,6 +13,7 @@ from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages import encode_response, read_request
 from penstock.protocol.metadata import OPERATIONS_NOT_ASKED, Node
+from penstock.security.operations import ResourceType
 
 VERSIONS: Final = (0, 2)
 BROKERS: Final = 1

@@ -7,7 +7,6 @@ from typing import Any, Final
 
 from penstock.controller.image import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE
 from penstock.controller.topics import check_name
-from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.config_entries import ConfigEntries
 from penstock.handlers.parts import MetadataParts
 from penstock.handlers.reply import Reply
@@ -15,6 +14,7 @@ from penstock.handlers.request import Request
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, read_request
+from penstock.security.operations import Operation, ResourceType
 
 VERSIONS: Final = (1, 4)
 

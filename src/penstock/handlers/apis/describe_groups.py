@@ -7,7 +7,6 @@ from typing import Any, Final
 
 from penstock.coordinator.promise import failed
 from penstock.groups.messages import DescribedGroup
-from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.parts import GroupParts
 from penstock.handlers.promised import outcome, reply_when_done
 from penstock.handlers.reply import Outcome
@@ -16,6 +15,7 @@ from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, read_request
 from penstock.protocol.metadata import OPERATIONS_NOT_ASKED
+from penstock.security.operations import Operation, ResourceType
 
 VERSIONS: Final = (0, 6)
 NOT_FOUND_FROM: Final = 6

@@ -6,13 +6,13 @@ from __future__ import annotations
 from typing import Any, Final
 
 from penstock.controller.controller import METADATA_TOPIC
-from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.parts import DataParts
 from penstock.handlers.reply import Reply
 from penstock.handlers.request import Request
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages import encode_response, read_request
+from penstock.security.operations import Operation, ResourceType
 from penstock.storage.directory import LogDirectory
 from penstock.storage.log import Log
 

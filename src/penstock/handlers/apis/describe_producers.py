@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any, Final
 
 from penstock.controller.topics import check_name
-from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.parts import DataParts
 from penstock.handlers.reply import Reply
 from penstock.handlers.request import Request
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, read_request
+from penstock.security.operations import Operation, ResourceType
 from penstock.storage.producers import ActiveProducer
 
 VERSIONS: Final = (0, 0)

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from penstock.controller.controller import METADATA_TOPIC
-from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.parts import ControllerParts
 from penstock.handlers.reply import Reply
 from penstock.handlers.request import Request
@@ -16,6 +15,7 @@ from penstock.protocol.messages import encode_response, read_request
 from penstock.protocol.primitives import ZERO_UUID
 from penstock.raft.roles import Leader, Progress
 from penstock.raft.state import State
+from penstock.security.operations import Operation, ResourceType
 
 VERSIONS: Final = (0, 2)
 

@@ -7,7 +7,6 @@ from typing import Any, Final
 
 from penstock.controller.image import Image, PartitionState, TopicState
 from penstock.controller.topics import INTERNAL_TOPICS, check_name
-from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.cluster_nodes import ClusterView, Seen
 from penstock.handlers.parts import MetadataParts
 from penstock.handlers.reply import Reply
@@ -15,6 +14,7 @@ from penstock.handlers.request import Request
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, read_request
+from penstock.security.operations import Operation, ResourceType
 
 VERSIONS: Final = (0, 0)
 

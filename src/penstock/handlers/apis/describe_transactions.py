@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Final
 
 from penstock.coordinator.promise import Promise, failed
-from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.parts import TransactionParts
 from penstock.handlers.promised import outcome, reply_when_done
 from penstock.handlers.reply import Outcome
@@ -15,6 +14,7 @@ from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, read_request
 from penstock.records.batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
+from penstock.security.operations import Operation, ResourceType
 from penstock.transactions.transaction import NO_TIME, Transaction
 from penstock.transactions.transaction_records import by_topic
 

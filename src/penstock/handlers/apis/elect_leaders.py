@@ -11,7 +11,6 @@ from penstock.controller.image import Image
 from penstock.controller.leader_elections import ElectionType, decide_election
 from penstock.controller.metadata_records import MetadataRecord
 from penstock.controller.rules import rules_of
-from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.parts import ControllerParts
 from penstock.handlers.promised import decided, reply_when_done
 from penstock.handlers.reply import Outcome
@@ -19,6 +18,7 @@ from penstock.handlers.request import Request
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, milliseconds, read_request
+from penstock.security.operations import Operation, ResourceType
 
 VERSIONS: Final = (0, 2)
 TYPED_FROM: Final = 1

@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import Final
 
 from penstock.coordinator.promise import Promise, failed
-from penstock.handlers.authorize import Operation
 from penstock.handlers.parts import TransactionParts
 from penstock.handlers.promised import outcome, reply_when_done
 from penstock.handlers.reply import Outcome
@@ -16,6 +15,7 @@ from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, read_request
 from penstock.records.batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
+from penstock.security.operations import Operation
 from penstock.transactions.shard import Identity
 from penstock.transactions.transaction import CLASSIC, EPOCH_PER_TRANSACTION
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 import ipaddress
 from typing import Final
 
-from penstock.handlers.authorize import ANONYMOUS
 from penstock.handlers.broker import Broker
 from penstock.handlers.reply import NoReply, Outcome, Reply, Wait
 from penstock.handlers.request import Request
@@ -16,6 +15,7 @@ from penstock.protocol.errors import ErrorCode
 from penstock.protocol.header import read_request_header, response_header
 from penstock.protocol.messages import encode_response, read_request
 from penstock.protocol.primitives import MalformedMessage
+from penstock.security.principals import ANONYMOUS
 
 VERSIONS: Final = (0, 0)
 

@@ -11,7 +11,6 @@ import logging
 from collections.abc import Sequence
 from typing import Final
 
-from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.fetching.nearest_replica import nearest_replica
 from penstock.handlers.fetching.sessions import NO_SESSION, Fetching
 from penstock.handlers.leader_hints import current_leader, leaders_reached
@@ -37,6 +36,7 @@ from penstock.replication.following import Position
 from penstock.replication.partition import Partition
 from penstock.replication.replica import Fetched
 from penstock.replication.waiters import Waiters
+from penstock.security.operations import Operation, ResourceType
 from penstock.storage.aborted import Aborted
 from penstock.storage.errors import StorageError
 

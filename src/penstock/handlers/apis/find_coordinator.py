@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any, Final
 
 from penstock.controller.image import TopicState
-from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.cluster_nodes import reached
 from penstock.handlers.parts import CoordinatorParts
 from penstock.handlers.reply import Reply
@@ -20,6 +19,7 @@ from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, read_request
 from penstock.protocol.metadata import Node
+from penstock.security.operations import Operation, ResourceType
 
 VERSIONS: Final = (0, 6)
 GROUP: Final = 0

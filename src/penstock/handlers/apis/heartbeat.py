@@ -6,13 +6,13 @@ from typing import Final
 
 from penstock.coordinator.promise import failed
 from penstock.groups.messages import HeartbeatRequest
-from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.parts import GroupParts
 from penstock.handlers.promised import outcome, reply_when_done
 from penstock.handlers.reply import Outcome
 from penstock.handlers.request import Request
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.heartbeats import encode_heartbeat_response, read_heartbeat
+from penstock.security.operations import Operation, ResourceType
 
 VERSIONS: Final = (0, 4)
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import Any, Final
 
 from penstock.coordinator.promise import Promise, done, failed
-from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.parts import TransactionParts
 from penstock.handlers.promised import outcome, reply_when_done
 from penstock.handlers.reply import Outcome
@@ -21,6 +20,7 @@ from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, milliseconds, read_request
 from penstock.records.batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
+from penstock.security.operations import Operation, ResourceType
 from penstock.transactions.initialising import Initialise
 from penstock.transactions.shard import Identity
 

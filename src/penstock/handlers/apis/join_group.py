@@ -6,7 +6,6 @@ from typing import Final
 
 from penstock.coordinator.promise import done
 from penstock.groups.messages import Client, JoinRequest, JoinResult
-from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.parts import GroupParts
 from penstock.handlers.promised import outcome, reply_when_done
 from penstock.handlers.reply import Outcome
@@ -14,6 +13,7 @@ from penstock.handlers.request import Request
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, milliseconds, read_request
+from penstock.security.operations import Operation, ResourceType
 
 VERSIONS: Final = (0, 9)
 MEMBER_ID_REQUIRED_FROM: Final = 4

@@ -6,13 +6,13 @@ from __future__ import annotations
 from typing import Any, Final
 
 from penstock.controller.image import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE
-from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.parts import MetadataParts
 from penstock.handlers.reply import Reply
 from penstock.handlers.request import Request
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages import encode_response, read_request
+from penstock.security.operations import Operation, ResourceType
 
 VERSIONS: Final = (0, 1)
 BROKER_LOGGER: Final = 8

@@ -6,7 +6,6 @@ from typing import Any, Final
 
 from penstock.coordinator.promise import Promise
 from penstock.groups.messages import ListedGroup
-from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.parts import GroupParts
 from penstock.handlers.promised import outcome, reply_when_done
 from penstock.handlers.reply import Outcome
@@ -14,6 +13,7 @@ from penstock.handlers.request import Request
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, read_request
+from penstock.security.operations import Operation, ResourceType
 
 VERSIONS: Final = (0, 5)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.parts import DataParts
 from penstock.handlers.reply import Reply
 from penstock.handlers.request import Request
@@ -14,6 +13,7 @@ from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.fetch import READ_COMMITTED
 from penstock.protocol.list_offsets import ListOffsetsRequest, OffsetAnswer, OffsetQuery, TopicOffsets
 from penstock.replication.partition import Partition
+from penstock.security.operations import Operation, ResourceType
 from penstock.storage.errors import StorageError
 
 VERSIONS: Final = (1, 10)

@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from penstock.coordinator.promise import Promise
 from penstock.coordinator.regexes import matcher
-from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.parts import TransactionParts
 from penstock.handlers.promised import outcome, reply_when_done
 from penstock.handlers.reply import Outcome
@@ -16,6 +15,7 @@ from penstock.handlers.request import Request
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, read_request
+from penstock.security.operations import Operation, ResourceType
 from penstock.transactions.transaction import State, Transaction
 
 VERSIONS: Final = (0, 2)

@@ -11,7 +11,6 @@ from typing import Final
 
 from penstock.controller.image import PartitionState, TopicState
 from penstock.controller.topics import INTERNAL_TOPICS, NewTopic, check_name
-from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.cluster_nodes import ClusterView, Seen, controller_node, nodes
 from penstock.handlers.parts import TopicMetadataParts
 from penstock.handlers.reply import Reply
@@ -23,6 +22,7 @@ from penstock.protocol.apis import NEVER
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.metadata import MetadataRequest, PartitionInfo, TopicInfo, TopicWanted
 from penstock.protocol.primitives import ZERO_UUID
+from penstock.security.operations import Operation, ResourceType
 
 VERSIONS: Final = (0, 13)
 

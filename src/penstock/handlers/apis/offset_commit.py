@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import Final
 
 from penstock.groups.messages import CommitIdentity
-from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.committed_places import (
     DEFAULT_RETENTION,
     Errors,
@@ -24,6 +23,7 @@ from penstock.handlers.request import Request
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, milliseconds, read_request
+from penstock.security.operations import Operation, ResourceType
 
 VERSIONS: Final = (2, 10)
 

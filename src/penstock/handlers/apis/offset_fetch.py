@@ -8,7 +8,6 @@ from typing import Any, Final
 from penstock.coordinator.promise import Promise, failed
 from penstock.groups.commits import Place
 from penstock.groups.offset_records import CommittedOffset
-from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.committed_places import NO_NAME, name_of
 from penstock.handlers.parts import GroupParts
 from penstock.handlers.promised import outcome, reply_when_done
@@ -17,6 +16,7 @@ from penstock.handlers.request import Request
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, id_bytes, read_request
+from penstock.security.operations import Operation, ResourceType
 
 VERSIONS: Final = (1, 10)
 GROUP_ERROR_FROM: Final = 2

@@ -13,7 +13,6 @@ from functools import partial
 from typing import Final
 
 from penstock.controller.topics import INTERNAL_TOPICS
-from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.leader_hints import current_leader, leaders_reached
 from penstock.handlers.parts import DataParts
 from penstock.handlers.producing.acks import ALL, Unacknowledged, Written
@@ -35,6 +34,7 @@ from penstock.protocol.produce import (
     read_request,
 )
 from penstock.records.batch import CorruptBatch
+from penstock.security.operations import Operation, ResourceType
 from penstock.storage.contents import InvalidRecords
 from penstock.storage.errors import StorageError
 

@@ -7,7 +7,6 @@ from typing import Final
 from penstock.coordinator.promise import done
 from penstock.groups.messages import SyncRequest, SyncResult
 from penstock.handlers.apis.join_group import LONGEST_WAIT_SECONDS
-from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.parts import GroupParts
 from penstock.handlers.promised import outcome, reply_when_done
 from penstock.handlers.reply import Outcome
@@ -15,6 +14,7 @@ from penstock.handlers.request import Request
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, read_request
+from penstock.security.operations import Operation, ResourceType
 
 VERSIONS: Final = (0, 5)
 PROTOCOL_REQUIRED_FROM: Final = 5

@@ -12,7 +12,6 @@ from penstock.groups.commits import Place
 from penstock.groups.coordinator import OFFSETS_TOPIC
 from penstock.groups.messages import NO_GENERATION, UNKNOWN_MEMBER_ID, CommitIdentity
 from penstock.groups.offset_records import CommittedOffset
-from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.committed_places import (
     Errors,
     Named,
@@ -31,6 +30,7 @@ from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, read_request
 from penstock.records.batch import NO_SEQUENCE
+from penstock.security.operations import Operation, ResourceType
 from penstock.transactions.transaction import TopicPartition
 
 VERSIONS: Final = (0, 5)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Final
 
 from penstock.coordinator.promise import Promise, failed
-from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.parts import ControllerParts
 from penstock.handlers.promised import CONTROLLER_SECONDS, decided, reply_when_done
 from penstock.handlers.reply import Outcome
@@ -16,6 +15,7 @@ from penstock.handlers.request import Request
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, read_request
+from penstock.security.operations import Operation, ResourceType
 
 VERSIONS: Final = (0, 0)
 

@@ -10,7 +10,6 @@ from typing import Any, Final
 from penstock.controller.controller import Decision
 from penstock.controller.features import Update, decide_features
 from penstock.controller.image import Image
-from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.parts import ControllerParts
 from penstock.handlers.promised import decided, reply_when_done
 from penstock.handlers.reply import Outcome
@@ -18,6 +17,7 @@ from penstock.handlers.request import Request
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, milliseconds, read_request
+from penstock.security.operations import Operation, ResourceType
 
 VERSIONS: Final = (0, 2)
 TYPED_FROM: Final = 1

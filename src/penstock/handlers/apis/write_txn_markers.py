@@ -12,7 +12,6 @@ from typing import Any, Final
 
 from penstock.coordinator.promise import Promise
 from penstock.groups.coordinator import OFFSETS_TOPIC
-from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.parts import GroupDataParts
 from penstock.handlers.promised import reply_when_done
 from penstock.handlers.reply import Reply, Wait
@@ -21,6 +20,7 @@ from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, read_request
 from penstock.replication.markers import TransactionMarker
+from penstock.security.operations import Operation, ResourceType
 from penstock.storage.errors import StorageError
 
 VERSIONS: Final = (1, 2)

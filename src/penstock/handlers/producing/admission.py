@@ -11,13 +11,13 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from penstock.coordinator.promise import Promise
-from penstock.handlers.authorize import Operation, ResourceType
 from penstock.handlers.parts import DataParts
 from penstock.handlers.request import Request
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.produce import ProduceRequest
 from penstock.records.batch import CRC_START, HEADER_SIZE, TRANSACTIONAL_FLAG, CorruptBatch, read_header
 from penstock.replication.partition import Partition
+from penstock.security.operations import Operation, ResourceType
 from penstock.storage.verification import Guard
 
 ADDS_IMPLICITLY_FROM: Final = 12

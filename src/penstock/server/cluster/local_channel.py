@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from penstock.coordinator.promise import Promise, done
-from penstock.handlers.authorize import ANONYMOUS
 from penstock.handlers.broker import Broker
 from penstock.handlers.controller_table import CONTROLLER_HANDLERS
 from penstock.handlers.reply import Reply
 from penstock.handlers.request import Request
 from penstock.protocol.apis import Api, is_flexible
 from penstock.protocol.primitives import Reader
+from penstock.security.principals import ANONYMOUS
 
 
 class LocalChannel:

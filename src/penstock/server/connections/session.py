@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from penstock.handlers.authorize import ANONYMOUS, Principal
 from penstock.handlers.broker import Broker
 from penstock.handlers.cluster_nodes import controller_listeners
 from penstock.handlers.controller_table import CONTROLLER_HANDLERS
@@ -20,6 +19,7 @@ from penstock.handlers.throttling import Handle, handle_timed
 from penstock.protocol.apis import Api
 from penstock.protocol.header import read_request_header, response_header
 from penstock.protocol.primitives import MalformedMessage
+from penstock.security.principals import ANONYMOUS, Principal
 
 
 class Exchange(NamedTuple):

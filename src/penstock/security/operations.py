@@ -1,14 +1,16 @@
-"""Who may do what. Every handler asks; until security arrives the answer is yes."""
+"""Operations and kinds of resources, with Kafka's codes and Kafka's table of which goes with which."""
 
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Final, NamedTuple, Protocol
+from typing import Final
 
 
 class Operation(IntEnum):
-    """Kafka's ACL operations, with their codes."""
+    """What can be done with a resource. `ANY` and `ALL` occur in filters and in ACLs only."""
 
+    ANY = 1
+    ALL = 2
     READ = 3
     WRITE = 4
     CREATE = 5
@@ -19,18 +21,25 @@ class Operation(IntEnum):
     DESCRIBE_CONFIGS = 10
     ALTER_CONFIGS = 11
     IDEMPOTENT_WRITE = 12
+    CREATE_TOKENS = 13
+    DESCRIBE_TOKENS = 14
+    TWO_PHASE_COMMIT = 15
 
 
 class ResourceType(IntEnum):
-    """Kafka's ACL resource types, with their codes."""
+    """What an operation is about. `ANY` occurs in filters only."""
 
+    ANY = 1
     TOPIC = 2
     GROUP = 3
     CLUSTER = 4
     TRANSACTIONAL_ID = 5
+    DELEGATION_TOKEN = 6
+    USER = 7
 
 
 CLUSTER_NAME: Final = "kafka-cluster"
+"""The name of the one resource of type `CLUSTER`."""
 
 OPERATIONS: Final[dict[ResourceType, tuple[Operation, ...]]] = {
     ResourceType.TOPIC: (
@@ -59,30 +68,8 @@ OPERATIONS: Final[dict[ResourceType, tuple[Operation, ...]]] = {
         Operation.ALTER_CONFIGS,
         Operation.IDEMPOTENT_WRITE,
     ),
+    ResourceType.TRANSACTIONAL_ID: (Operation.DESCRIBE, Operation.WRITE, Operation.TWO_PHASE_COMMIT),
+    ResourceType.DELEGATION_TOKEN: (Operation.DESCRIBE,),
+    ResourceType.USER: (Operation.CREATE_TOKENS, Operation.DESCRIBE_TOKENS),
 }
 """What can be done with each kind of resource, as Kafka's AclEntry has it."""
-
-
-class Principal(NamedTuple):
-    """Whoever is at the other end of a connection, written `User:alice`."""
-
-    kind: str
-    name: str
-
-
-ANONYMOUS: Final = Principal("User", "ANONYMOUS")
-
-
-class Authorizer(Protocol):
-    def authorize(
-        self, principal: Principal, host: str, operation: Operation, resource: ResourceType, name: str
-    ) -> bool: ...
-
-
-class AllowAll:
-    """Everybody may do everything."""
-
-    def authorize(
-        self, principal: Principal, host: str, operation: Operation, resource: ResourceType, name: str
-    ) -> bool:
-        return True
