@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from penstock.protocol.errors import ErrorCode
+from penstock.raft import answers
 from penstock.raft.leading import become_leader
 from penstock.raft.messages import VoteRequest, VoteResponse
 from penstock.raft.roles import Candidate, Follower, Leader, Prospective, Resigned, Unattached
@@ -127,14 +128,5 @@ def _ask_for_votes(state: State, *, pre_vote: bool) -> None:
 
 
 def _answer(state: State, request: VoteRequest, *, granted: bool, error: ErrorCode = ErrorCode.NONE) -> None:
-    response = VoteResponse(
-        source=state.node_id,
-        destination=request.source,
-        correlation_id=request.correlation_id,
-        epoch=state.epoch,
-        leader_id=state.leader_id,
-        error=error,
-        granted=granted,
-        pre_vote=request.pre_vote,
-    )
-    state.outbox.append(response)
+    fields = answers.to(request, state, error)
+    state.outbox.append(VoteResponse(**fields, granted=granted, pre_vote=request.pre_vote))

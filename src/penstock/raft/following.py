@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from penstock.protocol.errors import ErrorCode
+from penstock.raft import answers
 from penstock.raft.elections import become_prospective
 from penstock.raft.messages import (
     BeginQuorumEpochRequest,
@@ -108,15 +109,7 @@ def on_begin_quorum_epoch(state: State, request: BeginQuorumEpochRequest) -> Non
         error = ErrorCode.FENCED_LEADER_EPOCH
     else:
         become_follower(state, request.epoch, request.source)
-    response = BeginQuorumEpochResponse(
-        source=state.node_id,
-        destination=request.source,
-        correlation_id=request.correlation_id,
-        epoch=state.epoch,
-        leader_id=state.leader_id,
-        error=error,
-    )
-    state.outbox.append(response)
+    state.outbox.append(BeginQuorumEpochResponse(**answers.to(request, state, error)))
 
 
 def on_end_quorum_epoch(state: State, request: EndQuorumEpochRequest) -> None:
@@ -131,15 +124,7 @@ def on_end_quorum_epoch(state: State, request: EndQuorumEpochRequest) -> None:
         become_unattached(state, request.epoch)
         if state.is_voter:
             _stand_in_turn(state, request.successors)
-    response = EndQuorumEpochResponse(
-        source=state.node_id,
-        destination=request.source,
-        correlation_id=request.correlation_id,
-        epoch=state.epoch,
-        leader_id=state.leader_id,
-        error=error,
-    )
-    state.outbox.append(response)
+    state.outbox.append(EndQuorumEpochResponse(**answers.to(request, state, error)))
 
 
 def _stand_in_turn(state: State, successors: tuple[int, ...]) -> None:

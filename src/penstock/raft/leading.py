@@ -5,6 +5,8 @@ from __future__ import annotations
 from math import inf
 
 from penstock.protocol.errors import ErrorCode
+from penstock.raft import answers
+from penstock.raft.answers import refuse_fetch
 from penstock.raft.control_records import leader_change
 from penstock.raft.messages import (
     BeginQuorumEpochRequest,
@@ -17,7 +19,7 @@ from penstock.raft.messages import (
 )
 from penstock.raft.roles import Leader, Progress, Resigned, WaitingFetch
 from penstock.raft.state import State
-from penstock.raft.transitions import observe, refuse_fetch, take
+from penstock.raft.transitions import observe, take
 
 MAX_OBSERVERS = 10_000
 """Observers whose progress is remembered; beyond that a new one takes the place of the one not heard of
@@ -212,11 +214,7 @@ def _answer_fetch(state: State, request: FetchRequest) -> None:
     if missing is None and diverging is None:
         batches = state.log.read(request.fetch_offset, state.timeouts.fetch_max_bytes)
     answer = FetchResponse(
-        source=state.node_id,
-        destination=request.source,
-        correlation_id=request.correlation_id,
-        epoch=state.epoch,
-        leader_id=state.node_id,
+        **answers.to(request, state),
         high_watermark=state.high_watermark,
         batches=batches,
         diverging=diverging,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from penstock.protocol.errors import ErrorCode
+from penstock.raft import answers
 from penstock.raft.leading import hear
 from penstock.raft.messages import FetchSnapshotRequest, FetchSnapshotResponse
 from penstock.raft.roles import Asked, FetchingSnapshot, Follower, Leader
@@ -42,12 +43,7 @@ def on_fetch_snapshot_request(state: State, request: FetchSnapshotRequest) -> No
         else:
             size_bytes, data = chunk.size_bytes, chunk.data
     response = FetchSnapshotResponse(
-        source=state.node_id,
-        destination=request.source,
-        correlation_id=request.correlation_id,
-        epoch=state.epoch,
-        leader_id=state.leader_id,
-        error=error,
+        **answers.to(request, state, error),
         snapshot=request.snapshot,
         size_bytes=size_bytes,
         position=request.position,

@@ -4,7 +4,8 @@ epoch."""
 from __future__ import annotations
 
 from penstock.protocol.errors import ErrorCode
-from penstock.raft.messages import Answer, FetchRequest, FetchResponse
+from penstock.raft.answers import refuse_fetch
+from penstock.raft.messages import Answer
 from penstock.raft.roles import Candidate, Follower, Leader, Prospective, Role, Unattached
 from penstock.raft.state import State
 
@@ -51,15 +52,3 @@ def observe(state: State, answer: Answer) -> None:
         become_follower(state, answer.epoch, answer.leader_id)
     elif answer.epoch > state.epoch:
         become_unattached(state, answer.epoch)
-
-
-def refuse_fetch(state: State, request: FetchRequest, error: ErrorCode) -> None:
-    answer = FetchResponse(
-        source=state.node_id,
-        destination=request.source,
-        correlation_id=request.correlation_id,
-        epoch=state.epoch,
-        leader_id=state.leader_id,
-        error=error,
-    )
-    state.outbox.append(answer)
