@@ -25,6 +25,7 @@ from penstock.controller.partition_records import PartitionChangeRecord
 from penstock.controller.quorum import Quorum
 from penstock.records.record import Record, encode_batch
 from penstock.settings import TopicSettings
+from penstock.storage.incoming import examine_internal
 from penstock.storage.log import Log
 from penstock.testing.disk import SimDisk
 from tests.raft.quorum import HandClock
@@ -71,7 +72,7 @@ def test_a_log_from_before_the_quorum_is_read_and_goes_on() -> None:
     home = Home()
     old = home.open_log()
     values = [Record(None, encode(record)) for record in topic(1)]
-    old.append(memoryview(encode_batch(values)), leader_epoch=0, origin="coordinator")
+    old.append_internal(examine_internal(memoryview(encode_batch(values)), old.settings), leader_epoch=0)
     old.flush()
     controller = home.start()
     assert list(controller.image.topics) == ["t1"]

@@ -50,7 +50,7 @@ def open_logs(directory: str) -> Logs:
 
 def append(log: Log, key: bytes, value: bytes | None, *, leader_epoch: int = 0) -> int:
     batch = encode_batch([Record(key, value, timestamp_ms=SystemClock().now_ms())])
-    return log.append(memoryview(batch), leader_epoch=leader_epoch, origin="client").base_offset
+    return log.append_produced(log.examine(memoryview(batch)), leader_epoch=leader_epoch).base_offset
 
 
 def cleaner_of(logs: Logs) -> LogCleaner:

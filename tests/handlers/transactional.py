@@ -119,4 +119,4 @@ class HandProducer:
         )
         partition = self.node.broker.partitions.get(topic, index)
         guard = partition.begin_verification(*producer, sequence, epoch_bump=False)
-        return partition.append(memoryview(batch), origin="coordinator", guard=guard).base_offset
+        return partition.append_internal(memoryview(batch), guard=guard).base_offset

@@ -103,7 +103,7 @@ class CompactedLogAgainstDictionary(RuleBasedStateMachine):
         batch = encode_batch([Record(key, value, timestamp_ms=now) for key, value in items], **options)
         self.pending = [(key, value, now) for key, value in items]
         kept = bytearray(batch)
-        appended = self.log.append(memoryview(batch), leader_epoch=0, origin="client")
+        appended = self.log.append_produced(self.log.examine(memoryview(batch)), leader_epoch=0)
         assert (appended.base_offset, appended.duplicate) == (base, False)
         self.written += self.pending
         self.pending = []
@@ -115,7 +115,9 @@ class CompactedLogAgainstDictionary(RuleBasedStateMachine):
     def send_again(self) -> None:
         if self.last_sent is not None:
             batch, base = self.last_sent
-            appended = self.log.append(memoryview(bytearray(batch)), leader_epoch=0, origin="client")
+            appended = self.log.append_produced(
+                self.log.examine(memoryview(bytearray(batch))), leader_epoch=0
+            )
             assert (appended.base_offset, appended.duplicate) == (base, True)
 
     @rule()

@@ -70,7 +70,7 @@ class LogAgainstList(RuleBasedStateMachine):
             self.last_sent = values, base
             self.next_sequence += count
         data = batch(*values, timestamp_ms=NOW_MS + base, **options)
-        appended = self.log.append(data, leader_epoch=0, origin="client")
+        appended = self.log.append_produced(self.log.examine(data), leader_epoch=0)
         assert (appended.base_offset, appended.last_offset, appended.duplicate) == (
             base,
             base + count - 1,
@@ -85,7 +85,7 @@ class LogAgainstList(RuleBasedStateMachine):
         values, base = self.last_sent
         sequence = self.next_sequence - len(values)
         data = batch(*values, producer_id=self.producer_id, producer_epoch=0, base_sequence=sequence)
-        appended = self.log.append(data, leader_epoch=0, origin="client")
+        appended = self.log.append_produced(self.log.examine(data), leader_epoch=0)
         assert (appended.base_offset, appended.duplicate) == (base, True)
 
     @rule()

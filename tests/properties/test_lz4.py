@@ -66,7 +66,7 @@ def test_what_the_library_writes_is_accepted_at_a_glance(values: list[bytes]) ->
     for written in (batch, as_java(batch)):
         header = accept(written)
         assert header is not None
-        assert incoming.examine(memoryview(written), "client", TOPIC, NOW_MS) == [(0, header)]
+        assert incoming.examine_produced(memoryview(written), TOPIC, NOW_MS).headers == [(0, header)]
 
 
 @pytest.mark.parametrize("size", [65_535, 65_536, 65_537, 300_000])
@@ -80,7 +80,7 @@ def test_batches_of_several_blocks_are_accepted_too(size: int, value: bytes) -> 
 def test_large_batches_are_left_to_the_library() -> None:
     batch = batch_of([bytes(Random(1).randbytes(70_000))])
     assert accept(batch) is None
-    assert incoming.examine(memoryview(batch), "client", TOPIC, NOW_MS)
+    assert incoming.examine_produced(memoryview(batch), TOPIC, NOW_MS).headers
 
 
 @st.composite
@@ -106,4 +106,4 @@ def damaged(draw: st.DrawFn) -> bytearray:
 def test_nothing_is_accepted_that_the_library_would_refuse(batch: bytearray) -> None:
     header = accept(batch)
     if header is not None:
-        assert incoming.examine(memoryview(batch), "client", TOPIC, NOW_MS) == [(0, header)]
+        assert incoming.examine_produced(memoryview(batch), TOPIC, NOW_MS).headers == [(0, header)]

@@ -120,7 +120,7 @@ def test_what_is_accepted_at_a_glance_is_what_a_closer_look_takes(
     )
     before = bytes(batch)
     try:
-        looked: Any = incoming.examine(view, "client", topic, now_ms)
+        looked: Any = incoming.examine_produced(view, topic, now_ms).headers
     except KafkaError:
         looked = None
     if accepted is not None:

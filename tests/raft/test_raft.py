@@ -10,6 +10,7 @@ from penstock.raft.raft import NotLeader
 from penstock.raft.roles import Follower, Leader, Prospective, Resigned, Unattached
 from penstock.raft.state import State
 from penstock.raft.timeouts import Timeouts
+from penstock.storage.incoming import examine_internal
 from tests.raft.quorum import Quorum, batch
 
 
@@ -31,7 +32,9 @@ def test_a_single_voter_begins_a_new_epoch_with_every_start_and_keeps_what_is_co
 def test_a_log_from_before_there_was_a_quorum_goes_on_in_the_next_epoch() -> None:
     quorum = Quorum(1, 2)
     member = quorum[1]
-    member.storage.append(memoryview(bytearray(batch(b"old"))), leader_epoch=7, origin="coordinator")
+    member.storage.append_internal(
+        examine_internal(memoryview(bytearray(batch(b"old"))), member.storage.settings), leader_epoch=7
+    )
     member.election = None
     member.start()
     assert member.raft.epoch == 7
@@ -151,7 +154,9 @@ def test_committing_an_older_epochs_batch_alone_would_be_noticed(monkeypatch: py
 def _high_watermark_after_an_older_batch_reached_a_majority() -> int:
     quorum = Quorum(1, 2, 3)
     member = quorum[1]
-    member.storage.append(memoryview(bytearray(batch(b"of epoch 2"))), leader_epoch=2, origin="coordinator")
+    member.storage.append_internal(
+        examine_internal(memoryview(bytearray(batch(b"of epoch 2"))), member.storage.settings), leader_epoch=2
+    )
     member.election = None
     member.start()
     quorum.elect(1, without=(3,))

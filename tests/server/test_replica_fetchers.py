@@ -133,7 +133,7 @@ def test_a_follower_whose_log_parted_is_cut_and_goes_on(
     led.append(batch(b"kept"), to_all=True)
     following = follower(leader, tmp_path, 1)
     data = batch(b"lost", b"lost, too")
-    following.log.append(data, leader_epoch=0, origin="client")
+    following.log.append_produced(following.log.examine(data), leader_epoch=0)
     leader.commit(PartitionChangeRecord(0, topic_id(1), leader=1))  # the next epoch
     following.assume(leader.node.broker.controller.image.topics["t1"].partitions[0])
     fetchers.follow(following)

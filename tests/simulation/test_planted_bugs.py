@@ -11,6 +11,7 @@ import pytest
 from crc32c import crc32c
 
 from penstock.replication.partition import Partition
+from penstock.storage.incoming import ExaminedBatches
 from penstock.storage.log import Log
 from penstock.storage.outcomes import Appended
 from penstock.storage.producers import ProducerBatch, Producers
@@ -64,15 +65,16 @@ def answer_an_old_high_watermark(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def alter_a_record(monkeypatch: pytest.MonkeyPatch) -> None:
     """One batch in twenty is stored with another digit at the end, under a checksum that holds."""
-    original, number = Log.append, itertools.count(1)
+    original, number = Log.append_produced, itertools.count(1)
 
-    def append(self: Log, batches: memoryview, **named: Any) -> Appended:
-        if named["origin"] == "client" and next(number) % EVERY == 0:
+    def append(self: Log, examined: ExaminedBatches, **named: Any) -> Appended:
+        batches = examined.data
+        if next(number) % EVERY == 0:
             batches[len(batches) - 2] ^= 1  # before the last byte, which says that there are no headers
             struct.pack_into(">I", batches, CRC_POSITION, crc32c(batches[CRC_BEGIN:]))
-        return original(self, batches, **named)
+        return original(self, examined, **named)
 
-    monkeypatch.setattr(Log, "append", append)
+    monkeypatch.setattr(Log, "append_produced", append)
 
 
 def answer_a_duplicate_with_a_wrong_offset(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -65,7 +65,7 @@ def batch(
 
 
 def append(log: Log, *values: bytes, leader_epoch: int = 0, **options: Any) -> Appended:
-    return log.append(batch(*values, **options), leader_epoch=leader_epoch, origin="client")
+    return log.append_produced(log.examine(batch(*values, **options)), leader_epoch=leader_epoch)
 
 
 def append_many(log: Log, count: int, size: int = 100) -> list[bytes]:

@@ -65,7 +65,7 @@ class Compacted:
         """One batch with these keys and values."""
         now = self.clock.now_ms()
         batch = encode_batch([Record(*item, timestamp_ms=now) for item in items], codec=codec, **options)
-        return self.log.append(memoryview(batch), leader_epoch=0, origin="client")
+        return self.log.append_produced(self.log.examine(memoryview(batch)), leader_epoch=0)
 
     def seal(self) -> None:
         """Let what was written so far be compacted."""

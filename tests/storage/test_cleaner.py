@@ -11,6 +11,7 @@ import pytest
 
 from penstock.records.record import Record, encode_batch
 from penstock.storage.cleaner import LogCleaner
+from penstock.storage.incoming import examine_fetched
 from penstock.storage.log import Log
 from penstock.storage.logs import Logs
 from penstock.testing.disk import SimDisk
@@ -104,7 +105,7 @@ class TestWhich:
         second = topic.logs.create("second", 0, bytes(16), settings(**topic.changes))
         for number in range(40):
             batch = one_record(b"%d" % (number % 5), b"%d:" % number + bytes(60))
-            second.append(memoryview(batch), leader_epoch=0, origin="client")
+            second.append_produced(second.examine(memoryview(batch)), leader_epoch=0)
         second.roll()
         second.flush()
         return topic.logs, topic.cleaner
@@ -246,7 +247,7 @@ def test_a_follower_with_gaps_is_remembered_before_they_are_written() -> None:
     topic = Compacted(disk, cleanup_policy=frozenset({"delete"}))
     batch = one_record(b"a", b"1")
     batch[7], batch[12:16] = 9, bytes(4)  # the leader's base offset and epoch
-    topic.log.append(memoryview(batch), leader_epoch=0, origin="replica")
+    topic.log.append_fetched(examine_fetched(memoryview(batch)))
     assert disk.read_bytes(CHECKPOINT) == b"0\n1\ntopic 0 0\n"
     disk.kill()
     topic.open()

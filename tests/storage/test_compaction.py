@@ -88,7 +88,7 @@ def test_the_largest_timestamp_is_that_of_the_records_that_stay(topic: Compacted
     batch = encode_batch(
         [Record(b"a", b"1", timestamp_ms=NOW_MS), Record(b"b", b"1", timestamp_ms=NOW_MS + 9)]
     )
-    topic.log.append(memoryview(batch), leader_epoch=0, origin="client")
+    topic.log.append_produced(topic.log.examine(memoryview(batch)), leader_epoch=0)
     topic.put((b"b", b"2"))
     topic.seal()
     topic.clean()
@@ -186,7 +186,7 @@ def test_records_without_keys_go(topic: Compacted) -> None:
     batch = encode_batch(
         [Record(None, b"no key", timestamp_ms=NOW_MS), Record(b"a", b"", timestamp_ms=NOW_MS)]
     )
-    topic.log.append(memoryview(batch), leader_epoch=0, origin="client")
+    topic.log.append_produced(topic.log.examine(memoryview(batch)), leader_epoch=0)
     topic.log.reconfigure(settings(**topic.changes))
     topic.seal()
     topic.clean()

@@ -9,7 +9,7 @@ import pytest
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.records.batch import compute_crc
 from penstock.settings.topic import TopicSettings
-from penstock.storage.incoming import Origin, examine
+from penstock.storage.incoming import examine_fetched, examine_internal, examine_produced
 from tests.storage.builders import NOW_MS, batch, settings
 
 HOUR_MS = 3_600_000
@@ -17,12 +17,11 @@ HOUR_MS = 3_600_000
 
 def refusal(
     data: memoryview | bytearray | bytes,
-    origin: Origin = "client",
     topic_settings: TopicSettings | None = None,
     now_ms: int = NOW_MS,
 ) -> ErrorCode:
     with pytest.raises(KafkaError) as caught:
-        examine(memoryview(data), origin, topic_settings or settings(), now_ms)
+        examine_produced(memoryview(data), topic_settings or settings(), now_ms)
     return caught.value.code
 
 
@@ -35,14 +34,19 @@ def patched(position: int, replacement: bytes, **options: Any) -> bytearray:
 
 
 def test_a_good_batch_is_taken_from_anybody() -> None:
-    for origin in ("client", "replica", "coordinator"):
-        assert len(examine(batch(b"a"), origin, settings(), NOW_MS)) == 1  # type: ignore[arg-type]
+    good = batch(b"a")
+    taken = (
+        examine_produced(good, settings(), NOW_MS),
+        examine_internal(good, settings()),
+        examine_fetched(good),
+    )
+    assert [len(examined.headers) for examined in taken] == [1, 1, 1]
 
 
 def test_coordinators_and_leaders_send_several_batches_at_once_and_clients_one() -> None:
     two = bytes(batch(b"a")) + bytes(batch(b"b"))
-    assert len(examine(memoryview(two), "replica", settings(), NOW_MS)) == 2
-    assert len(examine(memoryview(two), "coordinator", settings(), NOW_MS)) == 2
+    assert len(examine_fetched(memoryview(two)).headers) == 2
+    assert len(examine_internal(memoryview(two), settings()).headers) == 2
     assert refusal(two) == ErrorCode.INVALID_RECORD
 
 
@@ -54,14 +58,16 @@ def test_nothing_is_no_batch() -> None:
 def test_a_batch_cut_short_is_corrupt_from_a_client_and_left_out_from_a_leader(missing: int) -> None:
     whole, cut = bytes(batch(b"a")), bytes(batch(b"b"))[:-missing]
     assert refusal(cut) == ErrorCode.CORRUPT_MESSAGE
-    assert len(examine(memoryview(whole + cut), "replica", settings(), NOW_MS)) == 1
+    assert len(examine_fetched(memoryview(whole + cut)).headers) == 1
 
 
-@pytest.mark.parametrize("origin", ["client", "replica"])
-def test_a_broken_crc_is_corrupt(origin: Origin) -> None:
+def test_a_broken_crc_is_corrupt_from_a_client_and_from_a_leader() -> None:
     data = bytearray(batch(b"a"))
     data[-1] ^= 1
-    assert refusal(data, origin) == ErrorCode.CORRUPT_MESSAGE
+    assert refusal(data) == ErrorCode.CORRUPT_MESSAGE
+    with pytest.raises(KafkaError) as caught:
+        examine_fetched(memoryview(data))
+    assert caught.value.code == ErrorCode.CORRUPT_MESSAGE
 
 
 def test_a_length_that_is_impossible_is_corrupt() -> None:
@@ -75,7 +81,7 @@ def test_an_older_magic_is_refused() -> None:
 def test_a_batch_larger_than_max_message_bytes_is_too_large_except_from_the_leader() -> None:
     small = settings(max_message_bytes=80)
     assert refusal(batch(b"a" * 100), topic_settings=small) == ErrorCode.MESSAGE_TOO_LARGE
-    assert len(examine(batch(b"a" * 100), "replica", small, NOW_MS)) == 1
+    assert len(examine_fetched(batch(b"a" * 100)).headers) == 1
 
 
 @pytest.mark.parametrize("count", [-1, 0, 1, 3])
@@ -89,7 +95,7 @@ def test_the_base_offset_of_a_new_batch_is_zero() -> None:
 
 def test_clients_write_no_control_records() -> None:
     assert refusal(batch(b"a", control=True)) == ErrorCode.INVALID_RECORD
-    assert len(examine(batch(b"a", control=True), "coordinator", settings(), NOW_MS)) == 1
+    assert len(examine_internal(batch(b"a", control=True), settings()).headers) == 1
 
 
 def test_a_producer_id_needs_a_sequence() -> None:
@@ -110,23 +116,23 @@ def test_producers_do_not_choose_the_timestamp_type() -> None:
 
 def test_a_timestamp_from_the_future_is_refused_beyond_the_bound() -> None:
     bounded = settings(message_timestamp_after_max_ms=HOUR_MS)
-    assert examine(batch(b"a", timestamp_ms=NOW_MS + HOUR_MS), "client", bounded, NOW_MS)
+    assert examine_produced(batch(b"a", timestamp_ms=NOW_MS + HOUR_MS), bounded, NOW_MS)
     late = batch(b"a", timestamp_ms=NOW_MS + HOUR_MS + 1)
     assert refusal(late, topic_settings=bounded) == ErrorCode.INVALID_TIMESTAMP
 
 
 def test_a_timestamp_from_the_past_is_refused_beyond_the_bound() -> None:
     bounded = settings(message_timestamp_before_max_ms=HOUR_MS)
-    assert examine(batch(b"a", timestamp_ms=NOW_MS - HOUR_MS), "client", bounded, NOW_MS)
+    assert examine_produced(batch(b"a", timestamp_ms=NOW_MS - HOUR_MS), bounded, NOW_MS)
     early = batch(b"a", timestamp_ms=NOW_MS - HOUR_MS - 1)
     assert refusal(early, topic_settings=bounded) == ErrorCode.INVALID_TIMESTAMP
 
 
 def test_timestamps_do_not_matter_when_the_broker_gives_its_own() -> None:
     own = settings(message_timestamp_type="LogAppendTime", message_timestamp_after_max_ms=HOUR_MS)
-    assert examine(batch(b"a", timestamp_ms=NOW_MS + 10 * HOUR_MS), "client", own, NOW_MS)
+    assert examine_produced(batch(b"a", timestamp_ms=NOW_MS + 10 * HOUR_MS), own, NOW_MS)
 
 
 def test_records_without_a_timestamp_are_taken() -> None:
     bounded = settings(message_timestamp_before_max_ms=HOUR_MS)
-    assert examine(batch(b"a", timestamp_ms=-1), "client", bounded, NOW_MS)
+    assert examine_produced(batch(b"a", timestamp_ms=-1), bounded, NOW_MS)

@@ -13,6 +13,7 @@ from penstock.records.batch import HEADER_SIZE, iter_headers, read_header
 from penstock.records.codecs import Codec
 from penstock.records.record import decode_batch
 from penstock.storage.errors import LogDirFailure
+from penstock.storage.incoming import examine_fetched, examine_internal
 from penstock.storage.log import Log
 from penstock.storage.outcomes import Appended
 from penstock.testing.disk import SimDisk
@@ -57,9 +58,15 @@ def log_files(disk: SimDisk) -> list[str]:
     return [name for name in disk.list_dir(PATH) if name.endswith(".log")]
 
 
-def refusal(log: Log, data: memoryview, origin: Any = "client", leader_epoch: int = 0) -> ErrorCode:
+def refusal(log: Log, data: memoryview, leader_epoch: int = 0) -> ErrorCode:
     with pytest.raises(KafkaError) as caught:
-        log.append(data, leader_epoch=leader_epoch, origin=origin)
+        log.append_produced(log.examine(data), leader_epoch=leader_epoch)
+    return caught.value.code
+
+
+def fetched_refusal(log: Log, data: memoryview) -> ErrorCode:
+    with pytest.raises(KafkaError) as caught:
+        log.append_fetched(examine_fetched(data))
     return caught.value.code
 
 
@@ -79,7 +86,7 @@ class TestAppending:
     def test_batches_are_kept_as_they_came_whatever_their_codec(self, log: Log, codec: Codec) -> None:
         sent = batch(b"a" * 1000, b"b" * 1000, codec=codec)
         body = bytes(sent[HEADER_SIZE:])
-        log.append(sent, leader_epoch=0, origin="client")
+        log.append_produced(log.examine(sent), leader_epoch=0)
         piece = log.read(0, 1 << 20)
         assert piece is not None
         assert piece.read()[HEADER_SIZE:] == body
@@ -126,7 +133,7 @@ class TestAppending:
 
     def test_a_coordinator_appends_several_batches_with_one_write(self, log: Log) -> None:
         together = bytearray(bytes(batch(b"a", b"b")) + bytes(batch(b"c")))
-        appended = log.append(memoryview(together), leader_epoch=2, origin="coordinator")
+        appended = log.append_internal(examine_internal(memoryview(together), log.settings), leader_epoch=2)
         assert (appended.base_offset, appended.last_offset) == (0, 2)
         assert [header.base_offset for header in headers(log)] == [0, 2]
 
@@ -144,33 +151,33 @@ class TestAppendingFromALeader:
         assert piece is not None
         follower = open_log(disk, path="/data/follower-0")
         fetched = memoryview(bytearray(piece.read()))
-        appended = follower.append(fetched, leader_epoch=9, origin="replica")
+        appended = follower.append_fetched(examine_fetched(fetched))
         assert (appended.base_offset, appended.last_offset) == (0, 2)
         assert headers(follower) == headers(log)
         assert follower.epochs.entries() == [(3, 0), (4, 2)]
 
     def test_gaps_left_by_compaction_are_kept(self, log: Log) -> None:
         far = batch(b"far", base_offset=1000)
-        log.append(far, leader_epoch=0, origin="replica")
+        log.append_fetched(examine_fetched(far))
         assert (log.log_end_offset, [record.offset for record in records(log)]) == (1001, [1000])
 
     def test_a_batch_below_the_end_is_refused(self, log: Log) -> None:
         append(log, b"a", b"b")
-        assert refusal(log, batch(b"x", base_offset=1), "replica") == ErrorCode.CORRUPT_MESSAGE
+        assert fetched_refusal(log, batch(b"x", base_offset=1)) == ErrorCode.CORRUPT_MESSAGE
 
     def test_a_partial_last_batch_is_left_out(self, log: Log) -> None:
         fetched = bytes(batch(b"a")) + bytes(batch(b"b", base_offset=1))[:-1]
-        log.append(memoryview(bytearray(fetched)), leader_epoch=0, origin="replica")
+        log.append_fetched(examine_fetched(memoryview(bytearray(fetched))))
         assert values(log) == [b"a"]
 
     def test_nothing_fetched_is_nothing_appended(self, log: Log) -> None:
-        appended = log.append(memoryview(b""), leader_epoch=0, origin="replica")
+        appended = log.append_fetched(examine_fetched(memoryview(b"")))
         assert (appended.base_offset, appended.last_offset, log.log_end_offset) == (0, -1, 0)
 
     def test_more_than_a_segment_holds_is_spread_over_several(self, disk: SimDisk) -> None:
         log = open_log(disk, settings=small())
         many = b"".join(bytes(batch(b"v" * 300, base_offset=offset)) for offset in range(6))
-        log.append(memoryview(bytearray(many)), leader_epoch=0, origin="replica")
+        log.append_fetched(examine_fetched(memoryview(bytearray(many))))
         assert values(log) == [b"v" * 300] * 6
         assert len(log_files(disk)) == 3
 
@@ -230,13 +237,13 @@ class TestRolling:
     def test_offsets_of_a_segment_fit_in_31_bits(self, disk: SimDisk, log: Log) -> None:
         append(log, b"a")
         far = 2**31
-        log.append(batch(b"b", base_offset=far, leader_epoch=0), leader_epoch=0, origin="replica")
+        log.append_fetched(examine_fetched(batch(b"b", base_offset=far, leader_epoch=0)))
         assert log_files(disk) == [f"{0:020d}.log", f"{far:020d}.log"]
         assert [record.offset for record in records(log)] == [0, far]
 
     def test_an_empty_segment_gives_way_instead_of_staying_behind(self, disk: SimDisk, log: Log) -> None:
         far = 2**31
-        log.append(batch(b"b", base_offset=far), leader_epoch=0, origin="replica")
+        log.append_fetched(examine_fetched(batch(b"b", base_offset=far)))
         assert log_files(disk) == [f"{far:020d}.log"]
 
     def test_rolling_writes_both_indexes_and_a_snapshot_of_the_producers(
@@ -318,7 +325,7 @@ class TestReading:
     def test_a_gap_is_skipped_even_across_segments(self, disk: SimDisk) -> None:
         log = open_log(disk, settings=small())
         for offset in (0, 10, 500, 501):
-            log.append(batch(b"v" * 400, base_offset=offset), leader_epoch=0, origin="replica")
+            log.append_fetched(examine_fetched(batch(b"v" * 400, base_offset=offset)))
         piece = log.read(11, 1 << 20)
         assert piece is not None
         assert read_header(piece.read()).base_offset == 500

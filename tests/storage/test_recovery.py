@@ -9,6 +9,7 @@ import pytest
 from penstock.records.batch import HEADER_SIZE, read_header
 from penstock.records.codecs import Codec
 from penstock.storage.errors import Corruption
+from penstock.storage.incoming import examine_fetched
 from penstock.storage.log import Log
 from penstock.testing.disk import SimDisk
 from tests.storage.builders import (
@@ -171,7 +172,7 @@ def test_gaps_are_kept_in_a_compacted_topic(disk: SimDisk) -> None:
     compacted = small(cleanup_policy=frozenset({"compact"}))
     log = open_log(disk, settings=compacted)
     for offset in (3, 10, 500, 501):
-        log.append(batch(b"v" * 400, base_offset=offset), leader_epoch=0, origin="replica")
+        log.append_fetched(examine_fetched(batch(b"v" * 400, base_offset=offset)))
     killed(log, disk)
     assert [header.base_offset for header in headers(open_log(disk, settings=compacted))] == [3, 10, 500, 501]
 

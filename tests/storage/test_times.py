@@ -9,6 +9,7 @@ import pytest
 from penstock.records.batch import compute_crc
 from penstock.records.codecs import Codec
 from penstock.storage.errors import LogDirFailure
+from penstock.storage.incoming import examine_fetched
 from penstock.storage.log import Log
 from penstock.testing.disk import SimDisk
 from tests.storage.builders import NOW_MS, append, batch, open_log, records, settings, sim_disk
@@ -89,7 +90,7 @@ def test_a_batch_that_cannot_be_unpacked_is_answered_as_a_whole(disk: SimDisk) -
     nonsense[22] = Codec.ZSTD
     nonsense[7] = 1  # the base offset: a leader took it before we looked inside batches
     nonsense[17:21] = compute_crc(nonsense, 0, len(nonsense)).to_bytes(4, "big")
-    log.append(memoryview(nonsense), leader_epoch=0, origin="replica")
+    log.append_fetched(examine_fetched(memoryview(nonsense)))
     assert log.offset_for_time(NOW_MS + 51) == (NOW_MS + 51, 1)
     assert log.directory.failure is None
 

@@ -123,7 +123,7 @@ def test_a_batch_that_nobody_verified_is_refused(log: Log) -> None:
     writer.end(log, commit=False)
     # The guard was taken before the marker: what the coordinator said then is worth nothing now.
     data = batch(b"late", producer_id=1, producer_epoch=0, base_sequence=2, transactional=True)
-    late = refusal(lambda: log.append(data, leader_epoch=0, origin="client", guard=guard))
+    late = refusal(lambda: log.append_produced(log.examine(data), leader_epoch=0, guard=guard))
     assert late is ErrorCode.INVALID_TXN_STATE
     assert log.last_stable_offset == log.log_end_offset
 
@@ -135,7 +135,7 @@ def test_the_late_marker_of_one_transaction_leaves_the_next_one_s_verification_a
     guard = log.producers.begin_verification(1, 1, 0, epoch_bump=True, now_ms=0)
     writer.end(log, commit=True, version=2)
     data = batch(b"2", producer_id=1, producer_epoch=1, base_sequence=0, transactional=True)
-    assert log.append(data, leader_epoch=0, origin="client", guard=guard).base_offset == 2
+    assert log.append_produced(log.examine(data), leader_epoch=0, guard=guard).base_offset == 2
 
 
 def test_a_transaction_s_own_marker_ends_its_verification_in_version_2_too(log: Log) -> None:
@@ -143,7 +143,7 @@ def test_a_transaction_s_own_marker_ends_its_verification_in_version_2_too(log: 
     guard = log.producers.begin_verification(1, 0, 0, epoch_bump=True, now_ms=0)
     writer.end(log, commit=False, version=2)
     data = batch(b"late", producer_id=1, producer_epoch=0, base_sequence=0, transactional=True)
-    late = refusal(lambda: log.append(data, leader_epoch=0, origin="client", guard=guard))
+    late = refusal(lambda: log.append_produced(log.examine(data), leader_epoch=0, guard=guard))
     assert late is ErrorCode.INVALID_TXN_STATE
 
 

@@ -38,7 +38,7 @@ class Writer:
             self.producer_id, self.epoch, self.sequence, epoch_bump=False, now_ms=now_ms
         )
         epoch = max(0, log.epochs.latest)
-        appended = log.append(memoryview(batch), leader_epoch=epoch, origin="client", guard=guard)
+        appended = log.append_produced(log.examine(memoryview(batch)), leader_epoch=epoch, guard=guard)
         self.sequence += len(pairs)
         return appended
 
@@ -96,4 +96,4 @@ def sift(data: bytes, aborted: Iterable[Aborted], offset: int) -> tuple[list[Rec
 
 def plain(log: Log, value: bytes, timestamp_ms: int = NOW_MS) -> Appended:
     batch = encode_batch([Record(b"key", value, timestamp_ms=timestamp_ms)])
-    return log.append(memoryview(batch), leader_epoch=0, origin="client")
+    return log.append_produced(log.examine(memoryview(batch)), leader_epoch=0)

@@ -12,6 +12,7 @@ from penstock.raft.messages import OffsetAndEpoch
 from penstock.records.batch import iter_headers
 from penstock.storage.disk import Disk
 from penstock.storage.errors import Corruption
+from penstock.storage.incoming import examine_fetched, examine_internal
 from penstock.storage.log import Log
 
 
@@ -86,12 +87,13 @@ class QuorumLog:
 
     def append(self, batches: bytes, epoch: int) -> int:
         with self._log.lock:
-            self._log.append(memoryview(bytearray(batches)), leader_epoch=epoch, origin="coordinator")
+            examined = examine_internal(memoryview(bytearray(batches)), self._log.settings)
+            self._log.append_internal(examined, leader_epoch=epoch)
             return self.end_offset
 
     def append_fetched(self, batches: bytes) -> int:
         with self._log.lock:
-            self._log.append(memoryview(batches), leader_epoch=-1, origin="replica")
+            self._log.append_fetched(examine_fetched(memoryview(batches)))
             return self.end_offset
 
     def truncate_to(self, offset: int) -> None:

@@ -19,7 +19,7 @@ from penstock.replication.replica import ANY_EPOCH, Fetched, Replica, wake_all
 from penstock.replication.surroundings import Assigned
 from penstock.replication.throttle import ReplicationThrottle, names_replica
 from penstock.replication.waiters import Waiter
-from penstock.storage.incoming import Origin
+from penstock.storage.incoming import ExaminedBatches, examine_fetched, examine_internal
 from penstock.storage.outcomes import Appended
 from penstock.storage.recoding import AS_PRODUCED, recode
 from penstock.storage.slice import FileSlice
@@ -60,43 +60,50 @@ class Partition(Replica):
 
     # Leading: writing
 
-    def append(
-        self,
-        batches: memoryview,
-        *,
-        origin: Origin = "client",
-        guard: Guard | None = None,
-        to_all: bool = False,
-        epoch: int = ANY_EPOCH,
-        to_wake: list[Waiter] | None = None,
-    ) -> Appended:
-        """Write batches at the end and wake whoever waits for them. The first one of a transaction comes
-        with the guard of `begin_verification`. With `to_all`, NOT_ENOUGH_REPLICAS when too few are in
-        sync. Who holds a lock gives a list `to_wake`, and wakes those who are in it later."""
+    def append(self, batches: memoryview, *, guard: Guard | None = None, to_all: bool = False) -> Appended:
+        """Write a producer's batch at the end and wake the requests that wait for it. The first batch of a
+        transaction comes with the guard of `begin_verification`. With `to_all`, NOT_ENOUGH_REPLICAS when too
+        few replicas are in sync."""
         log = self.log
-        examined = log.examine(batches, origin)
-        if origin == "client" and log.settings.compression_type != AS_PRODUCED:
-            batches, header = recode(batches, examined[0][1], log.settings)
-            examined = [(0, header)]
-        header = examined[0][1]
+        examined = log.examine(batches)
+        header = examined.headers[0][1]
+        if log.settings.compression_type != AS_PRODUCED:
+            batches, header = recode(batches, header, log.settings)
+            examined = ExaminedBatches(batches, ((0, header),))
         producer_id = header.producer_id
         with self.lock:
             try:
-                leading = self._check_may_append(to_all, epoch)
+                leading = self._check_may_append(to_all, ANY_EPOCH)
                 if self._refusals.by_producer and not log.producers.knows(producer_id):
                     self._refusals.check_first(producer_id, header.base_sequence)
-                appended = log.append(
-                    batches, leader_epoch=self.leader_epoch, origin=origin, examined=examined, guard=guard
-                )
+                appended = log.append_produced(examined, leader_epoch=self.leader_epoch, guard=guard)
             except KafkaError as error:
-                if producer_id < 0 or origin != "client":
+                if producer_id < 0:
                     raise
                 raise self._refusals.answer(producer_id, error) from None
             if self._refusals.by_producer:
                 self._refusals.forget(producer_id)
             woken = self._appended(leading)
         if woken:
-            wake_all(woken, to_wake)
+            wake_all(woken)
+        return appended
+
+    def append_internal(
+        self,
+        batches: memoryview,
+        *,
+        guard: Guard | None = None,
+        epoch: int = ANY_EPOCH,
+        to_wake: list[Waiter] | None = None,
+    ) -> Appended:
+        """Write what a coordinator of this broker has decided, on all replicas in sync. A caller that holds a
+        lock gives a list `to_wake`, and wakes the waiters in it later."""
+        examined = examine_internal(batches, self.log.settings)
+        with self.lock:
+            leading = self._check_may_append(True, epoch)
+            appended = self.log.append_internal(examined, leader_epoch=self.leader_epoch, guard=guard)
+            woken = self._appended(leading)
+        wake_all(woken, to_wake)
         return appended
 
     def append_marker(
@@ -362,14 +369,13 @@ class Partition(Replica):
     ) -> int:
         """Append what the leader sent for `position`, as the leader wrote it; how many bytes that were. An
         answer that comes after the role has changed is passed over."""
-        examined = self.log.examine(batches, "replica") if len(batches) else []
+        examined = examine_fetched(batches)
         with self.lock:
             if not self._still_at(position):
                 return 0
-            log, written = self.log, 0
-            if examined:
-                log.append(batches, leader_epoch=self.leader_epoch, origin="replica", examined=examined)
-                written = examined[-1][0] + examined[-1][1].size_bytes
+            log, written = self.log, examined.size_bytes
+            if written:
+                log.append_fetched(examined)
             self._lags = high_watermark > log.log_end_offset
             throttle = self._throttle(self._around.taking, leading=False)
             if throttle is not None and written:

@@ -7,7 +7,8 @@ Sequence numbers of producers are checked by `penstock.storage.producers`, recor
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.records.batch import (
@@ -22,49 +23,114 @@ from penstock.records.batch import (
 from penstock.settings.topic import TopicSettings
 from penstock.storage.contents import check_records
 
-Origin: TypeAlias = Literal["client", "replica", "coordinator"]
-"""Who made the batches: a producer, the partition's leader (their offsets stand), or this broker itself."""
+
+class ExaminedBatches(NamedTuple):
+    """Batches that may be appended. A log takes nothing else."""
+
+    data: memoryview
+    headers: Sequence[tuple[int, BatchHeader]]
+    """Every whole batch of `data`: its position and its header."""
+
+    @property
+    def size_bytes(self) -> int:
+        """Of the whole batches."""
+        if not self.headers:
+            return 0
+        position, header = self.headers[-1]
+        return position + header.size_bytes
 
 
-def examine(
-    batches: memoryview, origin: Origin, settings: TopicSettings, now_ms: int, name: str = ""
-) -> list[tuple[int, BatchHeader]]:
-    """Every batch with its position. KafkaError when one may not be appended to the log `name`.
-
-    A leader sends followers slices of its file: the last batch of a replica's bytes may be partial and is
-    left out.
-    """
-    examined: list[tuple[int, BatchHeader]] = []
-    position = 0
-    end = len(batches)
-    while end - position >= HEADER_SIZE:
-        try:
-            header = read_header(batches, position)
-            if position + header.size_bytes > end:
-                break
-            if header.magic != MAGIC:
-                raise KafkaError(ErrorCode.INVALID_RECORD, f"magic {header.magic} is not {MAGIC}")
-            if origin != "replica":
-                _check_own(header, origin, settings)
-            if origin != "coordinator":
-                check_crc(batches, position, header)
-            if origin == "client":
-                batch = batches[position : position + header.size_bytes]
-                header = check_records(batch, header, settings, now_ms, name)
-        except CorruptBatch as error:
-            raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"batch at byte {position}: {error}") from None
-        examined.append((position, header))
-        position += header.size_bytes
-    if origin != "replica":
-        if position != end:
-            raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"the batch at byte {position} is cut short")
-        if not examined or (origin == "client" and len(examined) > 1):
-            message = f"{len(examined)} batches for one partition, where exactly one is expected"
-            raise KafkaError(ErrorCode.INVALID_RECORD, message)
+def examine_produced(
+    batches: memoryview, settings: TopicSettings, now_ms: int, name: str = ""
+) -> ExaminedBatches:
+    """What a producer sent: exactly one batch, in which every byte is checked. KafkaError when it may not be
+    appended to the log `name`."""
+    headers: list[tuple[int, BatchHeader]] = []
+    for position, header in _whole_batches(batches):
+        _check_size_and_count(header, settings)
+        _check_produced(header)
+        _check_crc(batches, position, header)
+        batch = batches[position : position + header.size_bytes]
+        headers.append((position, _check_contents(batch, position, header, settings, now_ms, name)))
+    examined = ExaminedBatches(batches, headers)
+    _check_nothing_is_left(examined)
+    if len(headers) > 1:
+        raise _wrong_number_of_batches(len(headers))
     return examined
 
 
-def _check_own(header: BatchHeader, origin: Origin, settings: TopicSettings) -> None:
+def examine_internal(batches: memoryview, settings: TopicSettings) -> ExaminedBatches:
+    """What this broker wrote itself, for an internal topic. Its checksums are taken on trust."""
+    headers: list[tuple[int, BatchHeader]] = []
+    for position, header in _whole_batches(batches):
+        _check_size_and_count(header, settings)
+        headers.append((position, header))
+    examined = ExaminedBatches(batches, headers)
+    _check_nothing_is_left(examined)
+    return examined
+
+
+def examine_fetched(batches: memoryview) -> ExaminedBatches:
+    """What the leader of a partition sent; the offsets in it stand.
+
+    A leader sends followers slices of its file: the last batch may be partial and is left out.
+    """
+    headers: list[tuple[int, BatchHeader]] = []
+    for position, header in _whole_batches(batches):
+        _check_crc(batches, position, header)
+        headers.append((position, header))
+    return ExaminedBatches(batches, headers)
+
+
+def _whole_batches(batches: memoryview) -> Iterator[tuple[int, BatchHeader]]:
+    position, end = 0, len(batches)
+    while end - position >= HEADER_SIZE:
+        try:
+            header = read_header(batches, position)
+        except CorruptBatch as error:
+            raise _corrupt(position, error) from None
+        if position + header.size_bytes > end:
+            return
+        if header.magic != MAGIC:
+            raise KafkaError(ErrorCode.INVALID_RECORD, f"magic {header.magic} is not {MAGIC}")
+        yield position, header
+        position += header.size_bytes
+
+
+def _check_crc(batches: memoryview, position: int, header: BatchHeader) -> None:
+    try:
+        check_crc(batches, position, header)
+    except CorruptBatch as error:
+        raise _corrupt(position, error) from None
+
+
+def _check_contents(
+    batch: memoryview, position: int, header: BatchHeader, settings: TopicSettings, now_ms: int, name: str
+) -> BatchHeader:
+    try:
+        return check_records(batch, header, settings, now_ms, name)
+    except CorruptBatch as error:
+        raise _corrupt(position, error) from None
+
+
+def _corrupt(position: int, error: CorruptBatch) -> KafkaError:
+    return KafkaError(ErrorCode.CORRUPT_MESSAGE, f"batch at byte {position}: {error}")
+
+
+def _check_nothing_is_left(examined: ExaminedBatches) -> None:
+    """Batches that get their offsets here come whole, and there is at least one."""
+    if examined.size_bytes != len(examined.data):
+        raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"the batch at byte {examined.size_bytes} is cut short")
+    if not examined.headers:
+        raise _wrong_number_of_batches(0)
+
+
+def _wrong_number_of_batches(count: int) -> KafkaError:
+    message = f"{count} batches for one partition, where exactly one is expected"
+    return KafkaError(ErrorCode.INVALID_RECORD, message)
+
+
+def _check_size_and_count(header: BatchHeader, settings: TopicSettings) -> None:
     """What is asked of batches that get their offsets here."""
     if header.size_bytes > settings.max_message_bytes:
         message = (
@@ -75,11 +141,9 @@ def _check_own(header: BatchHeader, origin: Origin, settings: TopicSettings) -> 
     if count <= 0 or count != header.last_offset_delta + 1:
         message = f"{count} records do not match last offset delta {header.last_offset_delta}"
         raise KafkaError(ErrorCode.INVALID_RECORD, message)
-    if origin == "client":
-        _check_client(header)
 
 
-def _check_client(header: BatchHeader) -> None:
+def _check_produced(header: BatchHeader) -> None:
     """What is asked of producers beyond that."""
     if header.base_offset:
         raise KafkaError(

@@ -23,7 +23,7 @@ from penstock.storage.directory import LogDirectory
 from penstock.storage.disk import Disk, is_full
 from penstock.storage.epochs import FILE_NAME as EPOCHS_FILE
 from penstock.storage.epochs import LeaderEpochs
-from penstock.storage.incoming import Origin, examine
+from penstock.storage.incoming import ExaminedBatches, examine_produced
 from penstock.storage.index import MAX_RELATIVE_OFFSET
 from penstock.storage.outcomes import Appended, Unflushed
 from penstock.storage.placing import Placed, place_from_leader, place_own, read_markers
@@ -174,53 +174,43 @@ class Log(ReadableLog):
 
     # Appending
 
-    def examine(self, batches: memoryview, origin: Origin) -> list[tuple[int, BatchHeader]]:
-        """Do the slow part of an append: look at every byte. It needs no lock."""
+    def examine(self, batches: memoryview) -> ExaminedBatches:
+        """Do the slow part of appending what a producer sent: look at every byte. It needs no lock."""
         now_ms = self._clock.now_ms()
-        if origin == "client" and (header := accept(batches, self.settings, now_ms)) is not None:
-            return [(0, header)]
-        return examine(batches, origin, self.settings, now_ms, self._name)
+        if (header := accept(batches, self.settings, now_ms)) is not None:
+            return ExaminedBatches(batches, ((0, header),))
+        return examine_produced(batches, self.settings, now_ms, self._name)
 
-    def append(
-        self,
-        batches: memoryview,
-        *,
-        leader_epoch: int,
-        origin: Origin,
-        examined: list[tuple[int, BatchHeader]] | None = None,
-        guard: Guard | None = None,
+    def append_produced(
+        self, examined: ExaminedBatches, *, leader_epoch: int, guard: Guard | None = None
     ) -> Appended:
-        """Append whole batches; offsets and `leader_epoch` are written into them, unless a leader did so.
-
-        `examined` is what `examine` said of them, where that was done before the lock was taken; `guard` what
-        `begin_verification` gave for the first batch of a transaction.
-        """
-        if examined is None:
-            examined = self.examine(batches, origin)
-        if origin == "replica":
-            try:
-                return self._append_from_leader(batches, examined)
-            except OSError as error:
-                raise self._append_failed(error) from error
+        """Append a producer's batch, which `examine` has looked at; its offset and `leader_epoch` are written
+        into it. The first batch of a transaction comes with the `guard` that `begin_verification` gave."""
         # Before any look at sequences: a copy of a batch whose flush failed is not acknowledged, and what
         # follows a batch that was not written is not out of order.
         self._check_writable()
-        header = examined[0][1]
-        if origin == "client" and header.producer_id >= 0:
+        header = examined.headers[0][1]
+        if header.producer_id >= 0:
             first_copy = self.producers.check(header, guard)
             if first_copy is not None:
                 append_time = first_copy.timestamp if self._stamps else NO_TIMESTAMP
                 offsets = first_copy.base_offset, first_copy.last_offset
                 return Appended(*offsets, append_time, self.log_start_offset, duplicate=True)
-        elif header.producer_id >= 0:
+        self._check_fits_a_segment(examined)
+        if self.settings.message_timestamp_type != LOG_APPEND_TIME:
+            return self._append_one(examined.data, header, leader_epoch)
+        return self._append_own(examined, leader_epoch)
+
+    def append_internal(
+        self, examined: ExaminedBatches, *, leader_epoch: int, guard: Guard | None = None
+    ) -> Appended:
+        """Append batches that this broker made itself: a coordinator, or the metadata quorum."""
+        self._check_writable()
+        header = examined.headers[0][1]
+        if header.producer_id >= 0:
             self.producers.check_coordinated(header, guard)
-        settings = self.settings
-        if len(batches) > (limit := settings.segment_bytes):
-            message = f"{len(batches)} bytes of batches exceed segment.bytes {limit}"
-            raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE, message)
-        if origin == "client" and settings.message_timestamp_type != LOG_APPEND_TIME:
-            return self._append_one(batches, header, leader_epoch)
-        return self._append_own(batches, examined, leader_epoch)
+        self._check_fits_a_segment(examined)
+        return self._append_own(examined, leader_epoch)
 
     def append_marker(
         self, batch: memoryview, *, leader_epoch: int, coordinator_epoch: int, transaction_version: int
@@ -231,7 +221,20 @@ class Log(ReadableLog):
         self.producers.check_marker(
             header.producer_id, header.producer_epoch, coordinator_epoch, transaction_version
         )
-        return self._append_own(batch, [(0, header)], leader_epoch)
+        return self._append_own(ExaminedBatches(batch, ((0, header),)), leader_epoch)
+
+    def append_fetched(self, examined: ExaminedBatches) -> Appended:
+        """Append what the leader sent; offsets and epochs stand as the leader wrote them."""
+        try:
+            return self._append_from_leader(examined)
+        except OSError as error:
+            raise self._append_failed(error) from error
+
+    def _check_fits_a_segment(self, examined: ExaminedBatches) -> None:
+        size_bytes, limit = len(examined.data), self.settings.segment_bytes
+        if size_bytes > limit:
+            message = f"{size_bytes} bytes of batches exceed segment.bytes {limit}"
+            raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE, message)
 
     @property
     def _stamps(self) -> bool:
@@ -259,39 +262,36 @@ class Log(ReadableLog):
             raise self._append_failed(error) from error
         return Appended(base_offset, last_offset, NO_TIMESTAMP, self.log_start_offset, False)
 
-    def _append_own(
-        self, batches: memoryview, examined: list[tuple[int, BatchHeader]], leader_epoch: int
-    ) -> Appended:
+    def _append_own(self, examined: ExaminedBatches, leader_epoch: int) -> Appended:
         """Write batches that get their offsets here."""
         base_offset = self.log_end_offset
         append_time = self.now_ms() if self._stamps else NO_TIMESTAMP
         placed = place_own(
-            batches,
             examined,
             log_end_offset=base_offset,
             leader_epoch=leader_epoch,
             append_time_ms=append_time,
         )
-        self._write(batches, placed)
+        self._write(examined.data, placed)
         return Appended(
             base_offset, self.log_end_offset - 1, append_time, self.log_start_offset, duplicate=False
         )
 
-    def _append_from_leader(self, batches: memoryview, examined: list[tuple[int, BatchHeader]]) -> Appended:
+    def _append_from_leader(self, examined: ExaminedBatches) -> Appended:
         placed = place_from_leader(examined, log_end_offset=self.log_end_offset)
         base_offset = placed[0].base_offset if placed else self.log_end_offset
         if placed:
             ends = [self.log_end_offset, *(batch.next_offset for batch in placed)]
             if any(end != batch.base_offset for end, batch in zip(ends, placed, strict=False)):
                 self.on_gap()
-            whole = batches[: examined[-1][0] + examined[-1][1].size_bytes]
+            whole = examined.data[: examined.size_bytes]
             offsets = placed[-1].next_offset - base_offset
             if len(whole) <= self.settings.segment_bytes and offsets <= MAX_RELATIVE_OFFSET:
                 self._write(whole, placed)
             else:
                 # More than a segment may hold: the leader's settings differ, or the log has wide gaps.
-                for (position, header), batch in zip(examined, placed, strict=True):
-                    self._write(batches[position : position + header.size_bytes], [batch])
+                for (position, header), batch in zip(examined.headers, placed, strict=True):
+                    self._write(examined.data[position : position + header.size_bytes], [batch])
         return Appended(
             base_offset, self.log_end_offset - 1, NO_TIMESTAMP, self.log_start_offset, duplicate=False
         )

@@ -1,7 +1,7 @@
 """Giving batches their place in a log: offsets, leader epoch and, where the topic wants it, append time.
 
 Works on the bytes that are about to be written and on headers already examined
-(`penstock.storage.incoming`); knows no files. Called by `Log.append`.
+(`penstock.storage.incoming`); knows no files. Called by `Log`'s appends.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from penstock.records.batch import (
     assign_log_append_time,
 )
 from penstock.records.control import EndMarker, read_marker
+from penstock.storage.incoming import ExaminedBatches
 
 
 class Placed(NamedTuple):
@@ -36,8 +37,7 @@ class Placed(NamedTuple):
 
 
 def place_own(
-    batches: memoryview,
-    examined: list[tuple[int, BatchHeader]],
+    examined: ExaminedBatches,
     *,
     log_end_offset: int,
     leader_epoch: int,
@@ -46,22 +46,22 @@ def place_own(
     """Write offsets and leader epoch into new batches, and `append_time_ms` unless it is NO_TIMESTAMP."""
     offset = log_end_offset
     placed = []
-    for position, header in examined:
-        assign(batches, position, offset, leader_epoch)
+    for position, header in examined.headers:
+        assign(examined.data, position, offset, leader_epoch)
         timestamp = header.max_timestamp
         if append_time_ms != NO_TIMESTAMP:
             timestamp = append_time_ms
-            assign_log_append_time(batches, position, header, append_time_ms)
+            assign_log_append_time(examined.data, position, header, append_time_ms)
         placed.append(Placed(header, offset, leader_epoch, timestamp))
         offset += header.records_count
     return placed
 
 
-def place_from_leader(examined: list[tuple[int, BatchHeader]], *, log_end_offset: int) -> list[Placed]:
+def place_from_leader(examined: ExaminedBatches, *, log_end_offset: int) -> list[Placed]:
     """Batches with offsets from the partition's leader; KafkaError when they do not follow this log."""
     offset = log_end_offset
     placed = []
-    for position, header in examined:
+    for position, header in examined.headers:
         if header.base_offset < offset or header.last_offset_delta < 0:
             message = f"batch {header.base_offset} at byte {position} where the log is at {offset}"
             raise KafkaError(ErrorCode.CORRUPT_MESSAGE, message)

@@ -32,13 +32,8 @@ class PartitionShardLog:
     def append(self, batch: memoryview, guard: Guard | None = None) -> int:
         self._appending = get_ident()
         try:
-            return self._partition.append(
-                batch,
-                origin="coordinator",
-                guard=guard,
-                to_all=True,
-                epoch=self._epoch,
-                to_wake=self._to_wake,
+            return self._partition.append_internal(
+                batch, guard=guard, epoch=self._epoch, to_wake=self._to_wake
             ).base_offset
         finally:
             self._appending = None
