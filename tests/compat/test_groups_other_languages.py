@@ -19,7 +19,11 @@ SOURCES = Path(__file__).with_name("other_clients")
 RECORDS = 300
 FETCH_SECONDS = 240
 RUN_SECONDS = 90
-GO_MODULES = {"franz": "github.com/twmb/franz-go@v1.22.2", "sarama": "github.com/IBM/sarama@v1.46.3"}
+GO_MODULES = {
+    "franz": "github.com/twmb/franz-go@v1.22.2",
+    "franz_transactions": "github.com/twmb/franz-go@v1.22.2",
+    "sarama": "github.com/IBM/sarama@v1.46.3",
+}
 KAFKAJS = "kafkajs@2.2.4"
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(FETCH_SECONDS + RUN_SECONDS)]

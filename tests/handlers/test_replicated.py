@@ -129,9 +129,10 @@ def replicated() -> Replicated:
 
 def test_acks_all_waits_until_all_in_sync_have_the_batch(replicated: Replicated) -> None:
     outcome = replicated.produce()
-    assert isinstance(outcome, Wait)
     for follower in (2, 3):
-        assert isinstance(outcome.resume(False), Wait)
+        assert isinstance(outcome, Wait)
+        outcome = outcome.resume(False)
+        assert isinstance(outcome, Wait)
         replicated.fetch(follower, 1)
     result = result_of(outcome.resume(False))
     assert (result.error_code, result.base_offset) == (ErrorCode.NONE, 0)
@@ -230,7 +231,8 @@ def test_a_quiet_partition_is_not_told_and_wakes_its_follower_when_it_grows(repl
     waiting = replicated.node.submit(Api.FETCH, FETCH_VERSION, **{**fields, "max_wait": 500}, topics=())
     assert isinstance(waiting, Wait)
     assert len(waiting.watched) == 1
-    assert isinstance(waiting.resume(False), Wait)
+    waiting = waiting.resume(False)
+    assert isinstance(waiting, Wait)
     replicated.produce(acks=1)
     outcome = waiting.resume(False)
     assert isinstance(outcome, Reply)
@@ -267,10 +269,11 @@ def test_deleted_records_are_waited_for_on_all_replicas_that_are_alive(replicate
     partition = {"partition_index": 0, "offset": 1}
     fields = {"topics": [{"name": "orders", "partitions": [partition]}], "timeout": 1000}
     waiting = replicated.node.submit(Api.DELETE_RECORDS, 2, **fields)
-    assert isinstance(waiting, Wait)
     for follower in (2, 3):
-        assert isinstance(waiting.resume(False), Wait)
+        assert isinstance(waiting, Wait)
+        waiting = waiting.resume(False)
         replicated.fetch(follower, 1, partition={"log_start_offset": 1})
+    assert isinstance(waiting, Wait)
     outcome = waiting.resume(False)
     assert isinstance(outcome, Reply)
     (topic,) = read_response(Api.DELETE_RECORDS, 2, body_of(outcome)).topics

@@ -7,12 +7,13 @@ On purpose unlike Kafka: when no controller has answered in time, the client's c
 from __future__ import annotations
 
 import ipaddress
+from functools import partial
 from typing import Any, Final
 
 from penstock.coordinator.promise import Promise
 from penstock.handlers.broker import Broker
 from penstock.handlers.parts import ControllerLink
-from penstock.handlers.promised import CONTROLLER_SECONDS
+from penstock.handlers.promised import CONTROLLER_SECONDS, once_done
 from penstock.handlers.reply import HangUp, Outcome, Reply, Wait
 from penstock.handlers.request import Request
 from penstock.handlers.throttling import Handle
@@ -81,20 +82,18 @@ def _forward(request: Request, broker: ControllerLink) -> Reply | Wait:
     frame = bytes(request.reader.buffer)
     body = envelope(frame, request.principal, request.host)
     promise = broker.channel.ask(Api.ENVELOPE, ENVELOPE_VERSION, body)
-    deadline = broker.clock.monotonic() + CONTROLLER_SECONDS + _SPARE_SECONDS
+    answer = partial(_answer, request, promise)
+    return once_done(broker, promise, answer, seconds=CONTROLLER_SECONDS + _SPARE_SECONDS)
 
-    def resume(expired: bool) -> Reply | Wait:
-        if not promise.done and not expired:
-            return Wait([promise], deadline, resume)
-        if not promise.done:
-            raise HangUp(f"no controller answered {request.api.name} in time")
-        return Reply([_opened(request, promise)])
 
-    return resume(False)
+def _answer(request: Request, promise: Promise[bytes]) -> Reply:
+    if not promise.done:
+        raise HangUp(f"no controller answered {request.api.name} in time")
+    return Reply([_opened(request, promise)])
 
 
 def _opened(request: Request, promise: Promise[bytes]) -> bytes:
-    """The body of the answer inside; its header is ours to write."""
+    """The body of the answer inside. Its header is not used: the session writes the client's."""
     try:
         answer: Any = read_response(Api.ENVELOPE, ENVELOPE_VERSION, promise.result())
         if answer.error_code or answer.response_data is None:

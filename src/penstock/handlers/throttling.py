@@ -7,6 +7,7 @@ On purpose unlike Kafka: a fetch that is throttled for the time of its requests 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final
 
 from penstock.handlers.broker import Broker
@@ -56,22 +57,21 @@ def handle_timed(handle: Handle, request: Request, broker: Broker) -> Outcome:
 
 def _charged(outcome: Outcome, request: Request, broker: Broker, seconds: float) -> Outcome:
     if isinstance(outcome, Wait):
-        waiting = outcome
-
-        def resume(expired: bool) -> Reply | Wait:
-            began = broker.clock.monotonic()
-            resumed = waiting.resume(expired)
-            charged = _charged(resumed, request, broker, seconds + broker.clock.monotonic() - began)
-            assert not isinstance(charged, NoReply)
-            return charged
-
-        return waiting._replace(resume=resume)
+        return outcome.wrapped_by(partial(_resumed, outcome, request, broker, seconds))
     throttle_ms = broker.quotas.spent(request.principal.name, request.client_id, seconds)
     if throttle_ms <= outcome.throttle_ms:
         return outcome
     if isinstance(outcome, NoReply):
         return NoReply(throttle_ms)
     return Reply(_patched(request.api, request.version, outcome.parts, throttle_ms), throttle_ms)
+
+
+def _resumed(waiting: Wait, request: Request, broker: Broker, seconds: float, expired: bool) -> Reply | Wait:
+    began = broker.clock.monotonic()
+    outcome = waiting.resume(expired)
+    charged = _charged(outcome, request, broker, seconds + broker.clock.monotonic() - began)
+    assert not isinstance(charged, NoReply), "a request that waits is answered"
+    return charged
 
 
 def _patched(api: Api, version: int, parts: Sequence[Part], throttle_ms: int) -> list[Part]:

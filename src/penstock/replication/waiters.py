@@ -1,8 +1,9 @@
-"""Who waits for a partition to change, and is woken once when it does. `Partition` has one such list for
-what is committed and one for what is written; the handlers' `Wait` registers here."""
+"""Requests that wait for a partition to change. Each is woken once when it does. A `Partition` has one such
+list for what is committed and one for what is written. The handlers' `Wait` registers through `LookedAt`."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from threading import RLock
 from typing import Protocol
 
@@ -22,7 +23,8 @@ class Waiters:
         self._lock = lock
         self.waiting: list[Waiter] = []
         self.changes = 0
-        """Whoever finds the number that was there before a look need not look again."""
+        """How many changes there were. A request that noted the number before it looked knows later whether
+        it has to look again."""
 
     def watch(self, waiter: Waiter) -> None:
         """Wake `waiter` once, at the next change or when the partition goes away."""
@@ -41,3 +43,30 @@ class Waiters:
             return []
         waiting, self.waiting = self.waiting, []
         return waiting
+
+
+class LookedAt:
+    """Partitions as a request saw them: `changes` holds, for each of them, the number of changes before the
+    look. A change since then wakes the request, also one that came before `watch`."""
+
+    __slots__ = ("_changes", "_waiters")
+
+    def __init__(self, waiters: Sequence[Waiters], changes: Sequence[int]) -> None:
+        self._waiters = waiters
+        self._changes = changes
+
+    def watch(self, waiter: Waiter) -> None:
+        for waiters in self._waiters:
+            waiters.watch(waiter)
+        # In this order: a change after the registration wakes by itself, an earlier one is counted.
+        if self.has_changed:
+            waiter.wake()
+
+    def unwatch(self, waiter: Waiter) -> None:
+        for waiters in self._waiters:
+            waiters.unwatch(waiter)
+
+    @property
+    def has_changed(self) -> bool:
+        seen = zip(self._waiters, self._changes, strict=True)
+        return any(waiters.changes != changes for waiters, changes in seen)

@@ -4,6 +4,7 @@ beginning is durable before the answer, and replicas that are alive have followe
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import Any, Final
 
 from penstock.controller.topics import INTERNAL_TOPICS
@@ -14,6 +15,7 @@ from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, milliseconds, read_request
 from penstock.replication.partition import Partition
+from penstock.replication.waiters import LookedAt
 from penstock.security.operations import Operation, ResourceType
 from penstock.storage.errors import StorageError
 
@@ -42,17 +44,26 @@ def handle(request: Request, broker: DataParts) -> Reply | Wait:
         results[name][index] = (NO_LOW_WATERMARK, ErrorCode.KAFKA_STORAGE_ERROR)
         shortened.pop((name, index))
     deadline = broker.clock.monotonic() + milliseconds(wanted.timeout) / 1000
+    return _when_deleted(request.version, results, shortened, deadline, False)
 
-    def resume(expired: bool) -> Reply | Wait:
-        pending = [part for place, part in shortened.items() if _is_behind(part, results, place)]
-        if pending and not expired:
-            return Wait(pending, deadline, resume)
-        for partition in pending:
-            results[partition.topic][partition.index] = (NO_LOW_WATERMARK, ErrorCode.REQUEST_TIMED_OUT)
-        fields = {"throttle_time": 0, "topics": [_topic(name, found) for name, found in results.items()]}
-        return Reply([encode_response(Api.DELETE_RECORDS, request.version, fields)])
 
-    return resume(False)
+def _when_deleted(
+    version: int,
+    results: dict[str, dict[int, Result]],
+    shortened: dict[tuple[str, int], Partition],
+    deadline: float,
+    expired: bool,
+) -> Reply | Wait:
+    """Answer once the replicas of all partitions begin where they should."""
+    changes = {place: part.committed.changes for place, part in shortened.items()}  # before the look
+    pending = {place: part for place, part in shortened.items() if _is_behind(part, results, place)}
+    if pending and not expired:
+        looked_at = LookedAt([part.committed for part in pending.values()], [changes[at] for at in pending])
+        return Wait((looked_at,), deadline, partial(_when_deleted, version, results, pending, deadline))
+    for topic, index in pending:
+        results[topic][index] = (NO_LOW_WATERMARK, ErrorCode.REQUEST_TIMED_OUT)
+    fields = {"throttle_time": 0, "topics": [_topic(name, found) for name, found in results.items()]}
+    return Reply([encode_response(Api.DELETE_RECORDS, version, fields)])
 
 
 def _is_behind(partition: Partition, results: dict[str, dict[int, Result]], place: tuple[str, int]) -> bool:

@@ -4,10 +4,11 @@ listeners only."""
 from __future__ import annotations
 
 import ipaddress
+from functools import partial
 from typing import Final
 
 from penstock.handlers.broker import Broker
-from penstock.handlers.reply import NoReply, Outcome, Reply, Wait
+from penstock.handlers.reply import Outcome, Reply, Wait
 from penstock.handlers.request import Request
 from penstock.handlers.table import FORWARDED, HANDLERS
 from penstock.protocol.apis import Api
@@ -44,19 +45,16 @@ def handle(request: Request, broker: Broker) -> Outcome:
     return _wrapped(request, head, handler.handle(inner, broker))
 
 
-def _wrapped(request: Request, head: bytes, outcome: Outcome) -> Outcome:
+def _wrapped(request: Request, head: bytes, outcome: Outcome) -> Reply | Wait:
     if isinstance(outcome, Wait):
-        waiting = outcome
-
-        def resume(expired: bool) -> Reply | Wait:
-            wrapped = _wrapped(request, head, waiting.resume(expired))
-            assert not isinstance(wrapped, NoReply)
-            return wrapped
-
-        return waiting._replace(resume=resume)
+        return outcome.wrapped_by(partial(_resumed, request, head, outcome))
     assert isinstance(outcome, Reply), "what is forwarded has an answer"
     data = head + b"".join(part for part in outcome.parts if isinstance(part, bytes))
     return Reply([_sealed(request, data, ErrorCode.NONE)])
+
+
+def _resumed(request: Request, head: bytes, waiting: Wait, expired: bool) -> Reply | Wait:
+    return _wrapped(request, head, waiting.resume(expired))
 
 
 def _sealed(request: Request, data: bytes | None, code: ErrorCode) -> bytes:

@@ -35,7 +35,7 @@ from penstock.protocol.primitives import ZERO_UUID
 from penstock.replication.following import Position
 from penstock.replication.partition import Partition
 from penstock.replication.replica import Fetched
-from penstock.replication.waiters import Waiters
+from penstock.replication.waiters import LookedAt, Waiters
 from penstock.security.operations import Operation, ResourceType
 from penstock.storage.aborted import Aborted
 from penstock.storage.errors import StorageError
@@ -78,7 +78,7 @@ class _Fetch:
         self._fetch = fetch
         self._fetching = fetching
         self._broker = broker
-        self._deadline: float | None = None  # nobody asks before the first attempt was not enough
+        self._deadline: float | None = None  # set when the first attempt was not enough
         self._budget = min(fetch.max_bytes, broker.settings.fetch_max_bytes)
         self._is_follower = fetch.replica_id >= 0
         if self._is_follower:
@@ -90,8 +90,6 @@ class _Fetch:
             self._budget = min(self._budget, quota)
 
     def attempt(self, expired: bool) -> Reply | Wait:
-        if self._deadline is not None and not expired and not self._has_news():
-            return Wait(self._watched, self._deadline, self.attempt, not self._is_follower)
         self._size = 0
         self._failed = False
         self._watched: list[Waiters] = []
@@ -105,13 +103,8 @@ class _Fetch:
         if self._deadline is None:
             wait_seconds = min(self._fetch.max_wait_ms, MAX_WAIT_MS) / 1000
             self._deadline = self._broker.clock.monotonic() + wait_seconds
-        return Wait(self._watched, self._deadline, self.attempt, not self._is_follower)
-
-    def _has_news(self) -> bool:
-        """Whether anything that is watched has changed since the last look."""
-        return any(
-            watched.changes != changes for watched, changes in zip(self._watched, self._seen, strict=True)
-        )
+        looked_at = LookedAt(self._watched, self._seen)
+        return Wait((looked_at,), self._deadline, self.attempt, not self._is_follower)
 
     def _watch(self, watched: Waiters, changes: int) -> None:
         """Wait for `watched`, which had changed so often before it was looked at."""

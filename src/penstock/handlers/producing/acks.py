@@ -13,6 +13,7 @@ from penstock.handlers.reply import Reply, Wait
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.produce import PartitionResult, TopicResult
 from penstock.replication.partition import Partition
+from penstock.replication.waiters import LookedAt
 
 ALL: Final = -1
 MESSAGES: Final = {
@@ -61,9 +62,14 @@ class Unacknowledged:
                 self._written[topic, partition.index] = batch
 
     def resume(self, expired: bool) -> Reply | Wait:
-        pending = [batch.partition for batch in self._batches if not batch.settle(expired=expired)]
+        changes = [batch.partition.committed.changes for batch in self._batches]  # before the look
+        pending, seen = [], []
+        for batch, count in zip(self._batches, changes, strict=True):
+            if not batch.settle(expired=expired):
+                pending.append(batch.partition.committed)
+                seen.append(count)
         if pending:
-            return Wait(pending, self._deadline, self.resume)
+            return Wait((LookedAt(pending, seen),), self._deadline, self.resume)
         return self._answer([self._settled(topic) for topic in self._results])
 
     def _settled(self, topic: TopicResult) -> TopicResult:

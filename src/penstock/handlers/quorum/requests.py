@@ -4,14 +4,19 @@ requests, in the one version that is spoken. On controllers' listeners only."""
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
+from penstock.controller.controller import Controller
+from penstock.coordinator.promise import Promise
 from penstock.handlers.parts import ControllerParts
+from penstock.handlers.promised import once_done
 from penstock.handlers.quorum.messages import VERSIONS, encode_refusal, encode_response, read_request
-from penstock.handlers.reply import Outcome, Reply, Wait
+from penstock.handlers.reply import Outcome, Reply
 from penstock.handlers.request import Request
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
+from penstock.raft.messages import Response
 
 _PATIENCE_SECONDS: Final = 5.0  # Raft answers sooner; a node that stops does not
 
@@ -31,17 +36,15 @@ class QuorumHandler:
             return Reply([encode_refusal(request.api, error.code)])
         controller = broker.controller
         promise = controller.receive(lambda number: replace(message, correlation_id=number))
-        deadline = broker.clock.monotonic() + _PATIENCE_SECONDS
+        answer = partial(_answer, request.api, controller, promise)
+        return once_done(broker, promise, answer, seconds=_PATIENCE_SECONDS)
 
-        def resume(expired: bool) -> Reply | Wait:
-            if promise.done:
-                return Reply([encode_response(promise.result())])
-            if not expired:
-                return Wait([promise], deadline, resume)
-            controller.forget(promise)
-            return Reply([encode_refusal(request.api, ErrorCode.REQUEST_TIMED_OUT)])
 
-        return resume(False)
+def _answer(api: Api, controller: Controller, promise: Promise[Response]) -> Reply:
+    if promise.done:
+        return Reply([encode_response(promise.result())])
+    controller.forget(promise)
+    return Reply([encode_refusal(api, ErrorCode.REQUEST_TIMED_OUT)])
 
 
 QUORUM_HANDLERS: Final[dict[Api, QuorumHandler]] = {

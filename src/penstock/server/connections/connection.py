@@ -130,25 +130,24 @@ class Connection:
         return outcome
 
     def _wait(self, wait: Wait) -> Reply | Wait:
+        """Sleep until something has changed or the deadline comes, then go on, once. What comes of that may
+        be another wait, which is registered anew by `_settle`: it may be for other things."""
         self._changed.clear()
         for watched in wait.watched:
             watched.watch(self)
         try:
-            # Something may have changed between the handler's look and the registration: look once more, then
-            # sleep.
-            outcome = wait.resume(self._closing)
-            if isinstance(outcome, Reply):
-                return outcome
-            changed = self._changed.wait(max(0.0, wait.deadline - self._clock.monotonic()))
+            # `close` says that the connection closes before it wakes: one of both is seen here.
+            remaining = 0.0 if self._closing else max(0.0, wait.deadline - self._clock.monotonic())
+            changed = self._changed.wait(remaining)
         finally:
             for watched in wait.watched:
                 watched.unwatch(self)
-        if changed and wait.gives_way:
+        if changed and wait.gives_way and not self._closing:
             return self._resume_behind(wait)
         return wait.resume(not changed or self._closing)
 
     def _resume_behind(self, wait: Wait) -> Reply | Wait:
-        """The turn is for the look alone: nobody waits for a client that takes its answer slowly."""
+        """The turn is for the look alone: others do not wait for a client that takes its answer slowly."""
         has_turn = self._turns.take_behind()
         try:
             return wait.resume(self._closing)
