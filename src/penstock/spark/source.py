@@ -153,7 +153,11 @@ class PenstockStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             available = sum(max(0, offset - known[partition]) for partition, offset in end.items())
             if not self._minimum.reached(available):
                 return start
-        return to_json(limited(known, end, limit.max_rows) if isinstance(limit, ReadMaxRows) else end)
+        return to_json(self.limited(known, end, limit.max_rows) if isinstance(limit, ReadMaxRows) else end)
+
+    def limited(self, start: Mapping[TopicPartition, int], end: Offsets, limit: int) -> Offsets:
+        """Where a batch of about `limit` offsets ends: every partition gets its share by its backlog."""
+        return limited(start, end, limit)
 
     def reportLatestOffset(self) -> OffsetJson | None:  # noqa: N802
         """The ends now, for the lag in the query's progress; a broker that is away fails no query here."""

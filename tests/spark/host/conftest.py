@@ -27,7 +27,10 @@ class Topics:
     def __init__(self, servers: str) -> None:
         self.servers = servers
         self._prefix = f"t{next(_numbers)}-"
-        self._producer = Producer({"bootstrap.servers": servers, "log_level": 0})
+        # Kafka Streams, and so an application, partitions by murmur2; librdkafka by CRC32 unless told.
+        self._producer = Producer(
+            {"bootstrap.servers": servers, "log_level": 0, "partitioner": "murmur2_random"}
+        )
 
     def create(self, *names: str, partitions: int = 1, **config: str) -> None:
         admin = AdminClient({"bootstrap.servers": self.servers, "log_level": 0})

@@ -27,11 +27,26 @@ def test_a_sub_topology_waits_until_all_its_input_is_there() -> None:
 
 
 def test_sub_topologies_that_feed_each_other_take_turns() -> None:
-    cut = shape("foreign key join", a=2, b=2)
-    assert [len(stage) for stage in cut] == [2, 1, 1]
-    assert cut[0] == [(0, 0, 2), (1, 0, 2)]
-    assert {run[0] for stage in cut[1:] for run in stage} == {0, 1}
-    assert {run[1] for stage in cut[1:] for run in stage} == {1}
+    assert shape("foreign key join", a=2, b=2) == [[(0, 0, 2)], [(1, 0, 2)], [(0, 1, 2)]]
+
+
+def test_a_table_waits_for_repartitioned_records_also_among_sub_topologies_that_feed_each_other() -> None:
+    builder = StreamsBuilder(key_serde=StringSerde(), value_serde=StringSerde())
+    people, towns = builder.table("people"), builder.table("towns")
+    people.join(towns, max, foreign_key=str).to_stream().to("at-home")
+    builder.stream("orders").left_join(people, max).select_key(str).join(towns, max).to("joined")
+    cut = stages(builder.build().plan, {"people": 1, "towns": 1, "orders": 1})
+    assert [[run.group for run in stage.runs] for stage in cut] == [[0], [1], [0]]
+    assert len(cut[1].runs[0].sources) == 3  # towns, registrations of people, orders by their new key
+
+
+def test_tables_that_refer_to_each_other_are_cut_as_well() -> None:
+    builder = StreamsBuilder(key_serde=StringSerde(), value_serde=StringSerde())
+    people, towns = builder.table("people"), builder.table("towns")
+    people.join(towns, max, foreign_key=str).to_stream().to("at-home")
+    towns.join(people, max, foreign_key=str).to_stream().to("mayors")
+    cut = stages(builder.build().plan, {"people": 1, "towns": 1})
+    assert {run.group for stage in cut for run in stage.runs} == {0, 1}
 
 
 def test_sub_topologies_that_need_nothing_of_each_other_run_side_by_side() -> None:

@@ -19,8 +19,8 @@ from penstock.spark.host.commits import Commits
 from penstock.spark.host.expressions import Computed
 from penstock.spark.host.program import CLIENT_ID, Order, Program
 from penstock.spark.host.rows import NEXT, RECORD, SCHEMA
+from penstock.spark.host.source import without_tick
 from penstock.spark.host.stages import Stage
-from penstock.spark.host.ticking import without_tick
 from penstock.spark.host.work import Work, shipped, work
 from penstock.spark.options import WriteOptions
 from penstock.spark.progress import Batch

@@ -34,11 +34,11 @@ from penstock.spark.host.expressions import Computed, compiled
 from penstock.spark.host.program import CLIENT_ID, Order, Program
 from penstock.spark.host.settings import HostSettings
 from penstock.spark.host.sinks import PlainSink, TransactionalSink
+from penstock.spark.host.source import TICK_MS, ApplicationDataSource
 from penstock.spark.host.stages import stages
 from penstock.spark.host.standing_by import InstanceDirectory, Turn
 from penstock.spark.host.starting import input_places, starting_offsets
 from penstock.spark.host.task_cache import new_task
-from penstock.spark.host.ticking import TICK_MS, TickingDataSource
 from penstock.spark.options import SERVERS, write_options
 from penstock.spark.progress import last_committed
 from penstock.spark.source import to_json
@@ -80,7 +80,7 @@ class Host:
 
     def start(self, spark: SparkSession, trigger: Mapping[str, Any] | None) -> None:
         spark.dataSource.register(PenstockDataSource)
-        spark.dataSource.register(TickingDataSource)
+        spark.dataSource.register(ApplicationDataSource)
         directory = InstanceDirectory(self.settings.state_dir / self.application_id)
         try:
             self._computed = compiled(spark, self.plan)
@@ -253,9 +253,9 @@ class Host:
 
     def _source(self, spark: SparkSession, begin: Mapping[TopicPartition, int]) -> DataFrame:
         interval_ms = self._shortest_wall_clock_interval()
-        source = spark.readStream.format("penstock")
+        source = spark.readStream.format(ApplicationDataSource.name())
         if interval_ms is not None:
-            source = spark.readStream.format(TickingDataSource.name()).option(TICK_MS, str(interval_ms))
+            source = source.option(TICK_MS, str(interval_ms))
         source = (
             source.option(SERVERS, self.servers)
             .option("startingOffsets", json.dumps(to_json(begin)))

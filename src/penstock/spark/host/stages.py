@@ -112,35 +112,82 @@ def _levels(plan: Plan, groups: list[Subtopology]) -> dict[str, int]:
         for node in group.nodes
         if isinstance(node.operation, Source)
     }
-    reached = _reachable(group_of, feeders)
+    return _Levels(group_of, feeders).found()
 
-    def together(one: int, other: int) -> bool:
-        return one == other or (other in reached[one] and one in reached[other])
 
-    def circular(group: int) -> bool:
-        return group in reached[group]
+class _Levels:
+    """Stages of sources, given the sub-topology of each and the sources that feed it."""
 
-    @cache
-    def base(group: int) -> int:
-        """The first stage in which everything from outside is there for all who feed each other."""
-        outside = [
-            feeder
-            for source, known in feeders.items()
-            if together(group_of[source], group)
-            for feeder in known
-            if not together(group_of[feeder], group)
-        ]
-        return max((level(feeder) + 1 for feeder in outside), default=0)
+    def __init__(self, group_of: Mapping[str, int], feeders: Mapping[str, tuple[str, ...]]) -> None:
+        self._group_of, self._feeders = group_of, feeders
+        self._reached = _reachable(group_of, feeders)
+        self._delays: dict[int, int] = {}
+        """Stages that the topics of a sub-topology wait for its other input."""
 
-    @cache
-    def level(source: str) -> int:
-        group = group_of[source]
-        if not circular(group):
-            return base(group)
-        inside = [feeder for feeder in feeders[source] if together(group_of[feeder], group)]
-        return max((level(feeder) + 1 for feeder in inside), default=base(group))
+    def found(self) -> dict[str, int]:
+        for group in sorted(self._reached):
+            if self._circular(group):
+                self._delay(group)
+        return self._all()
 
-    return {source: level(source) for source in feeders}
+    def _delay(self, group: int) -> None:
+        """Take a sub-topology's own topics together with repartitioned records where that is possible, so
+        that they are merged by time: a table must not run ahead of the stream that joins it."""
+        own = [source for source in self._feeders if self._is_own(source, group)]
+        others = [source for source in self._feeders if self._group_of[source] == group]
+        before = [one for one in others if one not in own and not self._ancestors(one) & set(own)]
+        if not own or not before:
+            return
+        levels = self._all()
+        wanted = max(levels[one] for one in before)
+        self._delays[group] = max(0, wanted - levels[own[0]])
+        levels = self._all()
+        if max(levels[one] for one in before) > wanted:  # these wait for each other: there is no such stage
+            del self._delays[group]
+
+    def _is_own(self, source: str, group: int) -> bool:
+        inside = [one for one in self._feeders[source] if self._together(self._group_of[one], group)]
+        return self._group_of[source] == group and not inside
+
+    def _ancestors(self, source: str) -> set[str]:
+        found: set[str] = set()
+        waiting = list(self._feeders[source])
+        while waiting:
+            name = waiting.pop()
+            if name not in found:
+                found.add(name)
+                waiting += self._feeders[name]
+        return found
+
+    def _together(self, one: int, other: int) -> bool:
+        return one == other or (other in self._reached[one] and one in self._reached[other])
+
+    def _circular(self, group: int) -> bool:
+        return group in self._reached[group]
+
+    def _all(self) -> dict[str, int]:
+        @cache
+        def base(group: int) -> int:
+            """The first stage in which everything from outside is there for all that feed each other."""
+            outside = [
+                feeder
+                for source, known in self._feeders.items()
+                if self._together(self._group_of[source], group)
+                for feeder in known
+                if not self._together(self._group_of[feeder], group)
+            ]
+            return max((level(feeder) + 1 for feeder in outside), default=0)
+
+        @cache
+        def level(source: str) -> int:
+            group = self._group_of[source]
+            if not self._circular(group):
+                return base(group)
+            inside = [one for one in self._feeders[source] if self._together(self._group_of[one], group)]
+            own = base(group) + self._delays.get(group, 0)
+            return max((level(feeder) + 1 for feeder in inside), default=own)
+
+        return {source: level(source) for source in self._feeders}
 
 
 def _feeders(plan: Plan, source: Source) -> tuple[str, ...]:
