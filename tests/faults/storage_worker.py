@@ -29,7 +29,7 @@ from penstock.storage.logs import Logs
 
 TOPIC_ID = bytes(range(16))
 SETTINGS = TopicSettings(
-    cleanup_policy=frozenset({"compact"}),
+    cleanup_policy=("compact",),
     segment_bytes=1200,
     index_interval_bytes=200,
     min_cleanable_dirty_ratio=0.0,

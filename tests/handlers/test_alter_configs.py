@@ -70,14 +70,60 @@ def test_a_topic_setting_reaches_the_log_and_survives_a_restart(node: OneNode) -
     assert value(node, TOPIC, "t", "retention.ms") == ("1000", 1)
     assert alter(node, TOPIC, "t", ("retention.ms", DELETE, None)) == (0, None)
     assert log_of(node).settings.retention_ms == 48 * 3_600_000
-    assert value(node, TOPIC, "t", "retention.ms") == ("172800000", 4)
+    assert value(node, TOPIC, "t", "retention.ms") == ("172800000", 5)
 
 
 def test_lists_grow_and_shrink_from_their_default(node: OneNode) -> None:
     assert alter(node, TOPIC, "t", ("cleanup.policy", APPEND, "compact")) == (0, None)
-    assert log_of(node).settings.cleanup_policy == {"delete", "compact"}
+    assert log_of(node).settings.cleanup_policy == ("delete", "compact")
     assert alter(node, TOPIC, "t", ("cleanup.policy", SUBTRACT, "delete")) == (0, None)
-    assert log_of(node).settings.cleanup_policy == {"compact"}
+    assert log_of(node).settings.cleanup_policy == ("compact",)
+
+
+@pytest.mark.parametrize(
+    ("start", "operation", "items", "end"),
+    [
+        ("delete,delete,compact", SUBTRACT, "delete", "delete,compact"),
+        ("compact", APPEND, "delete,delete", "compact,delete"),
+        ("compact", APPEND, ",", "compact"),
+        ("compact", SUBTRACT, "", "compact"),
+        ("compact", SUBTRACT, "compact", ""),
+    ],
+)
+def test_lists_change_as_kafkas_do(node: OneNode, start: str, operation: int, items: str, end: str) -> None:
+    assert alter(node, TOPIC, "t", ("cleanup.policy", SET, start)) == (0, None)
+    assert alter(node, TOPIC, "t", ("cleanup.policy", operation, items)) == (0, None)
+    assert value(node, TOPIC, "t", "cleanup.policy") == (end, 1)
+
+
+def test_an_empty_item_cannot_be_appended(node: OneNode) -> None:
+    answer = alter(node, TOPIC, "t", ("cleanup.policy", APPEND, ""))
+    assert answer == (40, "Configuration 'cleanup.policy' values must not be empty.")
+
+
+def test_the_clusters_min_isr_can_be_changed_and_neither_removed_nor_given_to_one_broker(
+    node: OneNode,
+) -> None:
+    assert value(node, TOPIC, "t", "min.insync.replicas") == ("1", 3)
+    assert alter(node, BROKER, "", ("min.insync.replicas", SET, "2")) == (0, None)
+    assert value(node, TOPIC, "t", "min.insync.replicas") == ("2", 3)
+    refusal = "Cluster-level min.insync.replicas cannot be removed while ELR is enabled."
+    assert alter(node, BROKER, "", ("min.insync.replicas", DELETE, None)) == (40, refusal)
+    refusal = "Broker-level min.insync.replicas cannot be altered while ELR is enabled."
+    assert alter(node, BROKER, "1", ("min.insync.replicas", SET, "1")) == (40, refusal)
+
+
+def test_a_setting_without_effect_is_described_as_it_was_set(node: OneNode) -> None:
+    assert value(node, BROKER, "1", "num.io.threads") == ("8", 5)
+    assert alter(node, BROKER, "", ("num.io.threads", SET, "4")) == (0, None)
+    assert value(node, BROKER, "1", "num.io.threads") == ("4", 3)
+    assert alter(node, BROKER, "", ("num.io.threads", SET, "many"))[0] == 42
+
+
+def test_the_broker_is_described_under_its_old_name_too(node: OneNode) -> None:
+    assert value(node, BROKER, "1", "broker.id") == ("1", 4)
+    refusal = "Cannot update these configs dynamically: Set(broker.id)"
+    assert alter(node, BROKER, "1", ("broker.id", SET, "2")) == (42, refusal)
 
 
 def test_validate_only_changes_nothing(node: OneNode) -> None:
@@ -170,7 +216,7 @@ def test_the_older_request_replaces_everything(node: OneNode) -> None:
     alter(node, TOPIC, "t", ("retention.ms", SET, "1000"), ("segment.ms", SET, "7000"))
     for version in (0, 1, 2):
         assert replace(node, TOPIC, "t", ("segment.ms", "8000"), version=version) == (0, None)
-    assert value(node, TOPIC, "t", "retention.ms") == ("172800000", 4)
+    assert value(node, TOPIC, "t", "retention.ms") == ("172800000", 5)
     assert value(node, TOPIC, "t", "segment.ms") == ("8000", 1)
     assert replace(node, TOPIC, "t", ("segment.ms", None)) == (
         42,
@@ -181,7 +227,7 @@ def test_the_older_request_replaces_everything(node: OneNode) -> None:
 
 
 def test_a_broker_setting_comes_from_the_strongest_source(node: OneNode) -> None:
-    assert value(node, BROKER, "1", "log.retention.ms") == (None, 4)
+    assert value(node, BROKER, "1", "log.retention.ms") == (None, 5)
     assert alter(node, BROKER, "", ("log.retention.ms", SET, "5000")) == (0, None)
     assert value(node, BROKER, "1", "log.retention.ms") == ("5000", 3)
     assert alter(node, BROKER, "1", ("log.retention.ms", SET, "7000")) == (0, None)
@@ -219,7 +265,7 @@ def test_a_broker_setting_takes_effect_on_topics_that_say_nothing_else(node: One
 def test_a_setting_for_all_brokers_is_described_by_itself(node: OneNode) -> None:
     assert alter(node, BROKER, "", ("log.cleaner.threads", SET, "2"), ("foo.bar", SET, "secret")) == (0, None)
     entries = described(node, BROKER, "")
-    assert entries.keys() == {"log.cleaner.threads", "foo.bar"}
+    assert entries.keys() == {"log.cleaner.threads", "foo.bar", "min.insync.replicas"}
     assert (entries["log.cleaner.threads"].value, entries["log.cleaner.threads"].config_source) == ("2", 3)
     unknown = entries["foo.bar"]
     assert (unknown.value, unknown.is_sensitive, unknown.config_source) == (None, True, 3)

@@ -54,7 +54,7 @@ class CompactedLogAgainstDictionary(RuleBasedStateMachine):
         self.clock = StillClock()
         self.disk = FrailDisk(Random(seed))
         self.settings = settings(
-            cleanup_policy=frozenset({"compact", "delete"} if deleting else {"compact"}),
+            cleanup_policy=("compact", "delete") if deleting else ("compact",),
             segment_bytes=500,
             index_interval_bytes=100,
             min_cleanable_dirty_ratio=0.0,

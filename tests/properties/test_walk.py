@@ -108,7 +108,7 @@ def test_what_is_accepted_at_a_glance_is_what_a_closer_look_takes(
     batch: bytearray, compacted: bool, topic: TopicSettings
 ) -> None:
     if compacted:
-        topic = replace(topic, cleanup_policy=frozenset({"compact"}))
+        topic = replace(topic, cleanup_policy=("compact",))
     view, now_ms = memoryview(batch), 1 << 44
     accepted = native.accept(
         view,

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from penstock.settings import (
+    BROKER_ID,
     BrokerSettings,
     Listener,
     SettingError,
@@ -84,7 +85,8 @@ def test_every_row_names_its_field_explains_itself_and_reads_its_default() -> No
         assert name not in INERT_SETTINGS, f"{name} has an effect and has none"
         if row.default_text is not None:
             assert row.parse(row.default_text) == row.default
-        assert BrokerSettings().text(name) == row.default_text
+        if name != BROKER_ID:  # it is what node.id is
+            assert BrokerSettings().text(name) == row.default_text
 
 
 @pytest.mark.parametrize(
@@ -108,7 +110,7 @@ def test_each_topic_setting_takes_its_default_from_its_broker_setting() -> None:
         "log.roll.hours": "1",
         "log.flush.scheduler.interval.ms": "77",
         "message.max.bytes": "5000",
-        "log.cleanup.policy": "compact",
+        "log.cleanup.policy": "delete,compact",
         "log.message.timestamp.type": "LogAppendTime",
         "log.cleaner.min.cleanable.ratio": "0.1",
         "min.insync.replicas": "2",
@@ -120,7 +122,7 @@ def test_each_topic_setting_takes_its_default_from_its_broker_setting() -> None:
         segment_ms=3_600_000,
         flush_ms=77,
         max_message_bytes=5000,
-        cleanup_policy=frozenset({"compact"}),
+        cleanup_policy=("delete", "compact"),
         message_timestamp_type="LogAppendTime",
         min_cleanable_dirty_ratio=0.1,
         min_insync_replicas=2,

@@ -50,12 +50,15 @@ def test_a_word_outside_the_list_is_refused_with_the_list() -> None:
     with pytest.raises(
         SettingError, match="Invalid value c for configuration words: String must be one of: a, b"
     ):
-        kinds.set_of("a", "b").parse("words", "a, c")
+        kinds.words("a", "b").parse("words", "a, c")
 
 
-def test_sets_are_rendered_in_one_order() -> None:
-    kind = kinds.set_of("compact", "delete")
-    assert kind.render(kind.parse("cleanup.policy", "delete ,compact,delete")) == "compact,delete"
+def test_words_keep_their_order_and_count_once() -> None:
+    kind = kinds.words("compact", "delete")
+    assert kind.render(kind.parse("cleanup.policy", "delete ,compact,delete")) == "delete,compact"
+    assert kind.parse("cleanup.policy", "") == ()
+    with pytest.raises(SettingError, match=r"^Configuration 'cleanup.policy' values must not be empty.$"):
+        kind.parse("cleanup.policy", "delete,")
 
 
 def test_throttled_replicas_are_a_star_or_pairs() -> None:

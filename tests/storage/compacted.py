@@ -31,7 +31,7 @@ class Compacted:
         self.clock = clock or StillClock()
         self.broker_settings = BrokerSettings()
         self.changes = {
-            "cleanup_policy": frozenset({"compact"}),
+            "cleanup_policy": ("compact",),
             "segment_bytes": 1000,
             "index_interval_bytes": 100,
             "min_cleanable_dirty_ratio": 0.0,

@@ -196,7 +196,7 @@ class TestCheckpoint:
         topic = filled()
         topic.clean()
         found = topic.found()
-        topic.changes["cleanup_policy"] = frozenset({"delete"})
+        topic.changes["cleanup_policy"] = ("delete",)
         topic.disk.kill()
         topic.open()
         assert topic.found() == found
@@ -244,7 +244,7 @@ class TestDisk:
 
 def test_a_follower_with_gaps_is_remembered_before_they_are_written() -> None:
     disk = SimDisk(Random(1))
-    topic = Compacted(disk, cleanup_policy=frozenset({"delete"}))
+    topic = Compacted(disk, cleanup_policy=("delete",))
     batch = one_record(b"a", b"1")
     batch[7], batch[12:16] = 9, bytes(4)  # the leader's base offset and epoch
     topic.log.append_fetched(examine_fetched(memoryview(batch)))

@@ -195,7 +195,7 @@ def test_records_without_keys_go(topic: Compacted) -> None:
 
 def test_the_batch_before_the_end_stays_as_a_header(topic: Compacted) -> None:
     """A follower that reads to there must learn where the log goes on."""
-    topic.log.reconfigure(settings(**{**topic.changes, "cleanup_policy": frozenset({"delete"})}))
+    topic.log.reconfigure(settings(**{**topic.changes, "cleanup_policy": ("delete",)}))
     topic.put((b"a", b"1"))
     topic.put((None, b"2"), (None, b"3"))
     topic.log.reconfigure(settings(**topic.changes))
@@ -310,7 +310,7 @@ class TestMeanwhile:
             assert piece.read() == data
 
     def test_retention_wins(self) -> None:
-        topic = Compacted(sim_disk(), cleanup_policy=frozenset({"compact", "delete"}), retention_ms=HOUR_MS)
+        topic = Compacted(sim_disk(), cleanup_policy=("compact", "delete"), retention_ms=HOUR_MS)
         self.filled(topic)
 
         def meanwhile() -> None:

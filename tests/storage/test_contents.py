@@ -14,7 +14,7 @@ from penstock.settings.topic import TopicSettings
 from penstock.storage.contents import InvalidRecords, check_records
 from tests.storage.builders import NOW_MS, batch, settings
 
-COMPACTED = settings(cleanup_policy=frozenset({"compact"}))
+COMPACTED = settings(cleanup_policy=("compact",))
 HOUR_MS = 3_600_000
 
 

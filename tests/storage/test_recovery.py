@@ -169,7 +169,7 @@ def test_what_follows_a_missing_segment_goes_too(disk: SimDisk) -> None:
 
 
 def test_gaps_are_kept_in_a_compacted_topic(disk: SimDisk) -> None:
-    compacted = small(cleanup_policy=frozenset({"compact"}))
+    compacted = small(cleanup_policy=("compact",))
     log = open_log(disk, settings=compacted)
     for offset in (3, 10, 500, 501):
         log.append_fetched(examine_fetched(batch(b"v" * 400, base_offset=offset)))

@@ -97,7 +97,7 @@ def test_the_oldest_segments_go_until_the_size_is_right(disk: SimDisk, clock: St
 
 
 def test_a_compacted_topic_is_not_cut_by_age_or_size(disk: SimDisk, clock: StillClock) -> None:
-    compact = frozenset({"compact"})
+    compact = ("compact",)
     log = filled(disk, clock, cleanup_policy=compact, retention_ms=1, retention_bytes=1)
     clock.pass_ms(10_000)
     assert log.expire() == 0

@@ -21,11 +21,13 @@ from penstock.settings import (
     check_dynamic,
     check_group_overrides,
     group_definitions,
+    inert_definitions,
     overlay,
     topic_definitions,
 )
 
 ALL_BROKERS: Final = ""
+MIN_ISR: Final = "min.insync.replicas"
 
 
 class Operation(IntEnum):
@@ -55,6 +57,20 @@ class Change(NamedTuple):
 def effective_settings(static: BrokerSettings, image: Image) -> BrokerSettings:
     """What a broker that was started with `static` works with. Raises SettingError."""
     return overlay(static, *_layers(image, static.node_id))
+
+
+def decide_cluster_min_isr(image: Image, static: BrokerSettings) -> list[MetadataRecord]:
+    """Gives the cluster a `min.insync.replicas` of its own when it has none: that of the active controller.
+    Values that single brokers had go. Kafka does the same when eligible leader replicas are switched on."""
+    if MIN_ISR in image.config(BROKER_RESOURCE, ALL_BROKERS):
+        return []
+    value = static.topic_defaults.text(MIN_ISR)
+    own = [
+        ConfigRecord(BROKER_RESOURCE, name, MIN_ISR, None)
+        for (kind, name), config in image.configs.items()
+        if kind == BROKER_RESOURCE and MIN_ISR in config
+    ]
+    return [ConfigRecord(BROKER_RESOURCE, ALL_BROKERS, MIN_ISR, value), *own]
 
 
 def decide_changes(
@@ -128,22 +144,35 @@ def _changed_list(resource: Resource, change: Change, old: str | None) -> str:
     if row is None or row.type is not SettingType.LIST:
         raise KafkaError(ErrorCode.INVALID_CONFIG, _not_a_list(resource, change.name, verb))
     text = row.default_text if old is None else old
-    present = [item for item in (text or "").split(",") if item]
-    wanted = (change.value or "").split(",")
-    if change.operation == Operation.APPEND:
-        return ",".join(present + [item for item in wanted if item not in present])
-    return ",".join(item for item in present if item not in wanted)
+    items = [item for item in _split(text or "") if item]
+    for item in _split(change.value or ""):
+        if change.operation == Operation.APPEND and item not in items:
+            items.append(item)
+        elif change.operation == Operation.SUBTRACT and item in items:
+            items.remove(item)  # once: of a value that stands there twice, one is left
+    return ",".join(items)
+
+
+def _split(text: str) -> list[str]:
+    """The items of a list as Java's `String.split` finds them: empty ones at the end do not count."""
+    items = text.split(",")
+    while len(items) > 1 and not items[-1]:
+        items.pop()
+    return [] if items == [""] and text else items
 
 
 def _not_a_list(resource: Resource, name: str, verb: str) -> str:
-    if resource.type == TOPIC_RESOURCE:
-        return f"Can't {verb} to key {name} because its type is not LIST."
-    return f"Config value {verb.lower()} is not allowed for config key: {name}"
+    if resource.type == BROKER_RESOURCE:
+        return f"Config value {verb.lower()} is not allowed for config key: {name}"
+    return f"Can't {verb} to key {name} because its type is not LIST."
 
 
 def _definition(resource: Resource, name: str) -> Definition | None:
-    tables = {TOPIC_RESOURCE: topic_definitions, GROUP_RESOURCE: group_definitions}
-    return tables.get(resource.type, broker_definitions)().get(name)
+    if resource.type == TOPIC_RESOURCE:
+        return topic_definitions().get(name)
+    if resource.type == GROUP_RESOURCE:
+        return group_definitions().get(name)
+    return broker_definitions().get(name) or inert_definitions().get(name)
 
 
 def _decide(
@@ -154,6 +183,7 @@ def _decide(
     elif resource.type == GROUP_RESOURCE:
         _check_group(image, resource.name, new, static)
     else:
+        _check_min_isr(image, resource.name, new, touched)
         _check_broker(image, resource.name, new, static)
     old = image.config(*resource)
     return [
@@ -183,6 +213,19 @@ def _check_group(image: Image, name: str, new: Mapping[str, str], static: Broker
         check_group_overrides(new, effective_settings(static, image))
     except SettingError as error:
         raise KafkaError(ErrorCode.INVALID_CONFIG, str(error)) from None
+
+
+def _check_min_isr(image: Image, name: str, new: Mapping[str, str], touched: set[str]) -> None:
+    """The controller finds eligible leaders (KIP-966) by one `min.insync.replicas` for all brokers. A broker
+    therefore cannot have a value of its own, and the cluster's value cannot be removed."""
+    if MIN_ISR not in touched:
+        return
+    if name != ALL_BROKERS:
+        message = f"Broker-level {MIN_ISR} cannot be altered while ELR is enabled."
+        raise KafkaError(ErrorCode.INVALID_CONFIG, message)
+    if MIN_ISR in image.config(BROKER_RESOURCE, ALL_BROKERS) and MIN_ISR not in new:
+        message = f"Cluster-level {MIN_ISR} cannot be removed while ELR is enabled."
+        raise KafkaError(ErrorCode.INVALID_CONFIG, message)
 
 
 def _check_broker(image: Image, name: str, new: Mapping[str, str], static: BrokerSettings) -> None:

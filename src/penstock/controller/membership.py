@@ -20,6 +20,7 @@ from penstock.controller.brokers import (
     decide_register,
     decide_unregister,
 )
+from penstock.controller.configs import decide_cluster_min_isr
 from penstock.controller.controller import Controller, Decision
 from penstock.controller.image import Image, replay
 from penstock.controller.metadata_records import MetadataRecord
@@ -54,7 +55,7 @@ class Membership:
         def decide(image: Image) -> Decision[int]:
             now_ms = self._now_ms()
             self._sessions.expired(image, now_ms)  # a new controller gives everybody their time first
-            decision = decide_register(
+            records, epoch = decide_register(
                 image,
                 wish,
                 self._cluster_id,
@@ -64,7 +65,7 @@ class Membership:
                 fenced=fenced,
             )
             self._sessions.touch(wish.broker_id, now_ms)
-            return decision
+            return records + decide_cluster_min_isr(image, self._settings), epoch
 
         return self._controller.submit(decide)
 

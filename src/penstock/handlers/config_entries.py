@@ -5,16 +5,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
+from itertools import dropwhile
 from typing import Any, Final
 
 from penstock.controller.configs import ALL_BROKERS
 from penstock.controller.image import BROKER_RESOURCE, GROUP_RESOURCE
 from penstock.handlers.parts import ReadsConfigs
 from penstock.settings import (
+    BROKER_ID,
     Definition,
     TopicSettings,
     broker_definitions,
     group_definitions,
+    inert_definitions,
     topic_definitions,
 )
 
@@ -42,12 +45,13 @@ class ConfigEntries:
         image = broker.controller.image
         self._image = image
         self._settings = broker.settings
-        own = image.config(BROKER_RESOURCE, str(broker.settings.node_id))
+        node_id = broker.settings.node_id
+        own = image.config(BROKER_RESOURCE, str(node_id))
         self._all_brokers = image.config(BROKER_RESOURCE, ALL_BROKERS)
         self._sources: tuple[tuple[ConfigSource, Mapping[str, str]], ...] = (
             (ConfigSource.DYNAMIC_BROKER, own),
             (ConfigSource.DYNAMIC_DEFAULT_BROKER, self._all_brokers),
-            (ConfigSource.STATIC_BROKER, broker.static_settings.given),
+            (ConfigSource.STATIC_BROKER, {**broker.static_settings.given, BROKER_ID: str(node_id)}),
         )
 
     def topic(self, name: str) -> list[dict[str, Any]]:
@@ -59,31 +63,44 @@ class ConfigEntries:
         settings = TopicSettings.from_overrides(overrides, self._settings.topic_defaults)
         return [self._topic_entry(row, settings, overrides) for row in topic_definitions().values()]
 
+    def new_topic(self, overrides: Mapping[str, str]) -> list[dict[str, Any]]:
+        """The same for a topic that was just created. As in Kafka, its overrides are shown as they were
+        written, and not as they are understood: `delete,delete` here is `delete` when it is described."""
+        entries = self.topic_with(overrides)
+        return [{**entry, "value": overrides.get(entry["name"], entry["value"])} for entry in entries]
+
     def group(self, name: str) -> list[dict[str, Any]]:
-        """Every setting of a group; it falls back on the broker's."""
+        """Every setting of a group. A default is the broker's setting, which Kafka does not name."""
         overrides = self._image.config(GROUP_RESOURCE, name)
         entries = []
         for row in group_definitions().values():
-            synonyms = self._synonyms(row.synonyms)
             if row.name in overrides:
-                synonyms.insert(0, _synonym(row.name, overrides[row.name], ConfigSource.GROUP))
-            entries.append(_entry(row, synonyms[0]["value"], synonyms))
+                synonym = _synonym(row.name, overrides[row.name], ConfigSource.GROUP)
+            else:
+                synonym = _synonym(row.name, self._settings.text(row.synonyms[0]), ConfigSource.DEFAULT)
+            entries.append(_entry(row, synonym["value"], [synonym]))
         return entries
 
     def broker(self) -> list[dict[str, Any]]:
-        """Every setting of this broker, and what was set that is unknown here."""
+        """Every setting of this broker, with those that Kafka can change while it runs and that have no
+        effect here, and what was set that is unknown here."""
         known = [
-            _entry(row, self._settings.text(row.name), self._synonyms(row.synonyms or (row.name,)))
+            _entry(row, self._settings.text(row.name), self._synonyms(row.name, row.synonyms or (row.name,)))
             for row in broker_definitions().values()
         ]
-        dynamic = {name for _, texts in self._sources[:2] for name in texts}
-        return known + [self._unknown_entry(name) for name in sorted(dynamic - broker_definitions().keys())]
+        inert = []
+        for row in inert_definitions().values():
+            synonyms = self._synonyms(row.name, (row.name,))
+            inert.append(_entry(row, synonyms[0]["value"], synonyms))
+        set_by_somebody = {name for _, texts in self._sources[:2] for name in texts}
+        unknown = sorted(set_by_somebody - broker_definitions().keys() - inert_definitions().keys())
+        return known + inert + [self._unknown_entry(name) for name in unknown]
 
     def all_brokers(self) -> list[dict[str, Any]]:
         """What was set for all brokers."""
         entries = []
         for name, text in sorted(self._all_brokers.items()):
-            row = broker_definitions().get(name)
+            row = _definition(name)
             if row is None:
                 entry = self._unknown_entry(name)
             else:
@@ -99,13 +116,15 @@ class ConfigEntries:
         self, row: Definition, settings: TopicSettings, overrides: Mapping[str, str]
     ) -> dict[str, Any]:
         text = settings.text(row.name)
-        synonyms = self._synonyms(row.synonyms)
+        synonyms = self._synonyms(row.synonyms[0], row.synonyms) if row.synonyms else []
         if row.name in overrides:
             synonyms.insert(0, _synonym(row.name, text, ConfigSource.TOPIC))
         return _entry(row, text, synonyms)
 
-    def _synonyms(self, names: Sequence[str]) -> list[Synonym]:
-        """Where each of these broker settings has a value, strongest first."""
+    def _synonyms(self, described: str, names: Sequence[str]) -> list[Synonym]:
+        """Where these broker settings have values, strongest first. As in Kafka, the list begins with the
+        setting that is described: while `log.retention.ms` is not set, it does not name `log.retention.hours`
+        either, though that one gives the value."""
         found = [
             _synonym(name, texts[name], source)
             for source, texts in self._sources
@@ -113,10 +132,10 @@ class ConfigEntries:
             if name in texts
         ]
         for name in names:
-            row = broker_definitions()[name]
-            if row.default_text is not None:
+            row = _definition(name)
+            if row is not None and row.default_text is not None:
                 found.append(_synonym(name, row.default_text, ConfigSource.DEFAULT))
-        return found
+        return list(dropwhile(lambda synonym: synonym["name"] != described, found))
 
     def _unknown_entry(self, name: str) -> dict[str, Any]:
         """A setting that nobody here knows might be a secret, so it is never shown."""
@@ -133,6 +152,10 @@ class ConfigEntries:
             "config_type": UNKNOWN_TYPE,
             "documentation": None,
         }
+
+
+def _definition(name: str) -> Definition | None:
+    return broker_definitions().get(name) or inert_definitions().get(name)
 
 
 def _synonym(name: str, text: str | None, source: ConfigSource) -> Synonym:

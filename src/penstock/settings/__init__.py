@@ -4,17 +4,18 @@ Everybody imports from here. The tables are `TopicSettings` and `BrokerSettings`
 opens a socket, and only `sources` reads a file.
 """
 
-from penstock.settings.broker import BrokerSettings, broker_definitions
+from penstock.settings.broker import BROKER_ID, BrokerSettings, broker_definitions
 from penstock.settings.definition import Definition
 from penstock.settings.dynamic import check_dynamic, is_dynamic, overlay
 from penstock.settings.errors import SettingError
 from penstock.settings.group import check_group_overrides, group_definitions
-from penstock.settings.inert import why_inert
+from penstock.settings.inert import inert_definitions, why_inert
 from penstock.settings.kinds import SettingType
 from penstock.settings.listeners import Listener
 from penstock.settings.topic import TopicSettings, topic_definitions, validate_topic_overrides
 
 __all__ = [
+    "BROKER_ID",
     "BrokerSettings",
     "Definition",
     "Listener",
@@ -25,6 +26,7 @@ __all__ = [
     "check_dynamic",
     "check_group_overrides",
     "group_definitions",
+    "inert_definitions",
     "is_dynamic",
     "overlay",
     "topic_definitions",

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Final
 
 from penstock.settings import kinds
 from penstock.settings.checks import check_broker
@@ -25,6 +25,8 @@ from penstock.settings.sources import collect
 from penstock.settings.synonyms import derive_topic_defaults, synonym_definitions, synonym_text
 from penstock.settings.topic import TopicSettings
 from penstock.settings.voters import parse_voters
+
+BROKER_ID: Final = "broker.id"
 
 _log = logging.getLogger(__name__)
 
@@ -45,8 +47,8 @@ class BrokerSettings:
         "Name of the cluster; when it is not given one is made and kept with the data.")
     broker_rack: str | None = setting(
         "broker.rack", STRING, None, "Where the broker stands; told to clients.")
-    process_roles: frozenset[str] = setting(
-        "process.roles", kinds.set_of("broker", "controller"), frozenset({"broker", "controller"}),
+    process_roles: tuple[str, ...] = setting(
+        "process.roles", kinds.words("broker", "controller"), ("broker", "controller"),
         "What this node does: serve clients, keep the metadata, or both.")
     controller_listener_names: tuple[str, ...] = setting(
         "controller.listener.names", LIST, (),
@@ -193,9 +195,9 @@ class BrokerSettings:
         "group.max.session.timeout.ms", kinds.int_(1), 1_800_000,
         "Largest session timeout a member may ask for.")
     group_max_size: int = setting("group.max.size", kinds.int_(1), INT_MAX, "Members of a classic group.")
-    group_coordinator_rebalance_protocols: frozenset[str] = setting(
-        "group.coordinator.rebalance.protocols", kinds.set_of("classic", "consumer", "share", "streams"),
-        frozenset({"classic", "consumer"}), "Protocols of groups that are offered.")
+    group_coordinator_rebalance_protocols: tuple[str, ...] = setting(
+        "group.coordinator.rebalance.protocols", kinds.words("classic", "consumer", "share", "streams"),
+        ("classic", "consumer"), "Protocols of groups that are offered.")
     group_consumer_session_timeout_ms: int = setting(
         "group.consumer.session.timeout.ms", kinds.int_(1), 45_000,
         "Session timeout under the consumer protocol.")
@@ -402,6 +404,8 @@ class BrokerSettings:
         if row is None:
             message = f"Unknown broker config name: {name}"
             raise SettingError(message, setting=name, value=None, allowed="a broker setting of Kafka 4")
+        if name == BROKER_ID:
+            return str(self.node_id)
         if name in synonym_definitions():
             return synonym_text(row, self.given, self.topic_defaults)
         return row.render(getattr(self, field_name(name)))
@@ -410,13 +414,14 @@ class BrokerSettings:
 @cache
 def broker_definitions() -> Mapping[str, Definition]:
     """Every broker setting that means something here, by name, in alphabetical order."""
-    return dict(sorted({**definitions_of(BrokerSettings), **synonym_definitions()}.items()))
+    old = Definition(BROKER_ID, kinds.int_(), -1, "The older name of node.id.", read_only=True)
+    return dict(sorted({**definitions_of(BrokerSettings), **synonym_definitions(), BROKER_ID: old}.items()))
 
 
 def _with_old_names(given: Mapping[str, str]) -> dict[str, str]:
     """`broker.id` and `log.dir` say what `node.id` and `log.dirs` say, where these are not given."""
     texts = dict(given)
-    for old, new in (("broker.id", "node.id"), ("log.dir", "log.dirs")):
+    for old, new in ((BROKER_ID, "node.id"), ("log.dir", "log.dirs")):
         text = texts.pop(old, None)
         if text is not None and new not in texts:
             texts[new] = text

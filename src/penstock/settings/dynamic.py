@@ -12,20 +12,9 @@ from typing import Final
 
 from penstock.settings.broker import BrokerSettings, broker_definitions
 from penstock.settings.errors import SettingError
-from penstock.settings.inert import why_inert
+from penstock.settings.inert import inert_definitions, why_inert
 
 _AT_LEAST_ONE: Final = ("max.connections", "max.connection.creation.rate")
-_CHANGES_NOTHING: Final = frozenset(
-    {
-        "background.threads",
-        "metric.reporters",
-        "num.io.threads",
-        "num.network.threads",
-        "num.recovery.threads.per.data.dir",
-        "replica.alter.log.dirs.io.max.bytes.per.second",
-    }
-)
-"""Settings that Kafka changes while it runs and that have no effect here: tools that set them may."""
 
 
 def is_dynamic(name: str) -> bool:
@@ -49,13 +38,16 @@ def check_dynamic(static: BrokerSettings, layers: tuple[Mapping[str, str], ...])
     overlay(static, *layers)
     for layer in layers:
         _check_limits(layer)
+        for name, row in inert_definitions().items():
+            if name in layer:
+                row.parse(layer[name])
 
 
 def _is_fixed(name: str) -> bool:
     row = broker_definitions().get(name)
     if row is not None:
         return row.read_only
-    return why_inert(name) is not None and name not in _CHANGES_NOTHING
+    return why_inert(name) is not None and name not in inert_definitions()
 
 
 def _check_limits(layer: Mapping[str, str]) -> None:

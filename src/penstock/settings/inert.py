@@ -6,7 +6,12 @@ the tables is unknown, which is a warning.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Final
+
+from penstock.settings import kinds
+from penstock.settings.definition import Definition
 
 _THREADS: Final = "each connection has its own thread; there is no pool to size"
 _NODES: Final = "nodes work together without it"
@@ -18,7 +23,9 @@ _AT_ONCE: Final = "a coordinator appends at once, and waits for no replica"
 _RETIRED: Final = "Kafka 4 has retired it: records are always in format 2"
 _NODE_ID: Final = "node.id is given, or 1"
 _TIMERS: Final = "a transaction is aborted when its time is up, not when it is next looked at"
+_REPEATED: Final = "a client repeats a request that came before its last transaction had ended"
 _STABLE: Final = "everything that is offered is stable"
+_TWO_PHASES: Final = "transactions that an outside coordinator commits are not offered"
 
 _NAMES: Final[dict[str, str]] = {
     _THREADS: """
@@ -37,6 +44,8 @@ _NAMES: Final[dict[str, str]] = {
         inter.broker.protocol.version
     """,
     _TIMERS: "transaction.abort.timed.out.transaction.cleanup.interval.ms",
+    _REPEATED: "add.partitions.to.txn.retry.backoff.ms add.partitions.to.txn.retry.backoff.max.ms",
+    _TWO_PHASES: "transaction.two.phase.commit.enable",
     _STABLE: "unstable.api.versions.enable unstable.feature.versions.enable",
     _NODES: """
         controlled.shutdown.max.retries controlled.shutdown.retry.backoff.ms
@@ -47,7 +56,7 @@ _NAMES: Final[dict[str, str]] = {
     """,
     _JAVA: """
         create.topic.policy.class.name alter.config.policy.class.name client.quota.callback.class
-        principal.builder.class auto.include.jmx.reporter telemetry.max.bytes
+        principal.builder.class auto.include.jmx.reporter telemetry.max.bytes config.providers
     """,
     _PLAINTEXT: """
         connection.failed.authentication.delay.ms connections.max.reauth.ms super.users
@@ -87,6 +96,28 @@ INERT_PREFIXES: Final[tuple[tuple[str, str], ...]] = (
     ("delegation.token.", _PLAINTEXT),
     ("password.encoder.", _PLAINTEXT),
 )
+
+
+@cache
+def inert_definitions() -> Mapping[str, Definition]:
+    """Settings of Kafka that a running broker can change, and that change nothing here. Tools tune them, so
+    they can be set and are described like any other setting."""
+    return {row.name: row for row in _rows()}
+
+
+def _rows() -> Iterable[Definition]:
+    kinds_and_defaults: dict[str, tuple[kinds.Kind, object]] = {
+        "background.threads": (kinds.int_(1), 10),
+        "log.cleaner.io.buffer.load.factor": (kinds.double(0), 0.9),
+        "log.cleaner.io.buffer.size": (kinds.int_(0), 524_288),
+        "metric.reporters": (kinds.LIST, ()),
+        "num.io.threads": (kinds.int_(1), 8),
+        "num.network.threads": (kinds.int_(1), 3),
+        "num.recovery.threads.per.data.dir": (kinds.int_(1), 2),
+        "replica.alter.log.dirs.io.max.bytes.per.second": (kinds.long(0), kinds.LONG_MAX),
+    }
+    for name, (kind, default) in kinds_and_defaults.items():
+        yield Definition(name, kind, default, f"No effect: {why_inert(name)}.", read_only=False)
 
 
 def why_inert(name: str) -> str | None:

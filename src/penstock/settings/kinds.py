@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
-from penstock.settings.errors import invalid
+from penstock.settings.errors import SettingError, invalid
 
 INT_MAX = 2**31 - 1
 LONG_MAX = 2**63 - 1
@@ -58,10 +58,13 @@ def _number(type_: SettingType, low: int, high: int, also: int | None = None) ->
         value = int(text)
         if value == also:
             return value
+        if also is not None and not low <= value <= ceiling:
+            why = f"Value must be between {low} and {ceiling} or equal to {also}"
+            raise invalid(name, str(value), why, allowed)
         if value < low:
-            raise invalid(name, text, f"Value must be at least {low}", allowed)
+            raise invalid(name, str(value), f"Value must be at least {low}", allowed)
         if value > ceiling:
-            raise invalid(name, text, f"Value must be no more than {ceiling}", allowed)
+            raise invalid(name, str(value), f"Value must be no more than {ceiling}", allowed)
         return value
 
     return Kind(type_, parse, str, allowed)
@@ -92,9 +95,9 @@ def double(low: float, high: float = float("inf")) -> Kind:
             raise invalid(name, text, "Not a number of type DOUBLE", allowed)
         value = float(text)
         if value < low:
-            raise invalid(name, text, f"Value must be at least {low:g}", allowed)
+            raise invalid(name, render_double(value), f"Value must be at least {low:g}", allowed)
         if value > high:
-            raise invalid(name, text, f"Value must be no more than {high:g}", allowed)
+            raise invalid(name, render_double(value), f"Value must be no more than {high:g}", allowed)
         return value
 
     return Kind(SettingType.DOUBLE, parse, render_double, allowed)
@@ -148,25 +151,29 @@ def _join(items: Iterable[str]) -> str:
 LIST = Kind(SettingType.LIST, lambda _name, text: split_list(text), _join, "a comma-separated list")
 
 
-def set_of(*words: str) -> Kind:
-    """Any of a few words, comma-separated; order and repetition mean nothing."""
-    allowed = f"a comma-separated list out of {', '.join(words)}"
+def words(*known: str) -> Kind:
+    """Any of a few words, comma-separated. The order stays as it was given; a repeated word counts once."""
+    allowed = f"a comma-separated list out of {', '.join(known)}"
 
-    def parse(name: str, text: str) -> frozenset[str]:
-        for item in split_list(text):
-            if item not in words:
-                raise invalid(name, item, f"String must be one of: {', '.join(words)}", allowed)
-        return frozenset(split_list(text))
+    def parse(name: str, text: str) -> tuple[str, ...]:
+        items = split_list(text)
+        if "" in items:
+            message = f"Configuration '{name}' values must not be empty."
+            raise SettingError(message, setting=name, value=text, allowed=allowed)
+        for item in items:
+            if item not in known:
+                raise invalid(name, item, f"String must be one of: {', '.join(known)}", allowed)
+        return tuple(dict.fromkeys(items))
 
-    return Kind(SettingType.LIST, parse, lambda value: _join(sorted(value)), allowed)
+    return Kind(SettingType.LIST, parse, _join, allowed)
 
 
 def _parse_throttled(name: str, text: str) -> tuple[str, ...]:
     items = split_list(text)
     if items == ("*",) or all(_THROTTLED_REPLICA.fullmatch(item) for item in items):
         return items
-    why = f"must be the literal '*' or a list of replicas in the following format: {_REPLICAS_FORM}"
-    raise invalid(name, text, why, f"* or {_REPLICAS_FORM}")
+    why = f"{name} must be the literal '*' or a list of replicas in the following format: {_REPLICAS_FORM}"
+    raise invalid(name, f"[{', '.join(items)}]", why, f"* or {_REPLICAS_FORM}")
 
 
 THROTTLED_REPLICAS = Kind(SettingType.LIST, _parse_throttled, _join, f"* or {_REPLICAS_FORM}")

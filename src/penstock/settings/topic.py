@@ -13,7 +13,7 @@ from typing import Any
 
 from penstock.settings import kinds
 from penstock.settings.definition import Definition, definitions_of, field_name, setting
-from penstock.settings.errors import SettingError, invalid
+from penstock.settings.errors import SettingError
 from penstock.settings.kinds import BOOLEAN, LONG_MAX, THROTTLED_REPLICAS
 
 DAY_MS = 24 * 60 * 60 * 1000
@@ -38,8 +38,8 @@ class TopicSettings:
     """How one topic is stored and served. `TopicSettings()` has Kafka 4's defaults."""
 
     # fmt: off
-    cleanup_policy: frozenset[str] = _topic_setting(
-        "cleanup.policy", kinds.set_of("compact", "delete"), frozenset({"delete"}),
+    cleanup_policy: tuple[str, ...] = _topic_setting(
+        "cleanup.policy", kinds.words("compact", "delete"), ("delete",),
         "What happens to old segments: delete them, compact them to the last value of each key, or both.",
         broker=("log.cleanup.policy",),
     )
@@ -224,7 +224,7 @@ def _definition(name: str, value: str | None) -> Definition:
 
 def _check_together(settings: TopicSettings) -> None:
     if settings.remote_storage_enable:
-        raise invalid("remote.storage.enable", "true", _NO_TIERED_STORAGE, "false")
+        raise SettingError(_NO_TIERED_STORAGE, setting="remote.storage.enable", value="true", allowed="false")
     low, high = settings.min_compaction_lag_ms, settings.max_compaction_lag_ms
     if low > high:
         message = (

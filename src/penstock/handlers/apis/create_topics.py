@@ -84,7 +84,7 @@ def _created(
         topic_id=None if validate_only else made.topic_id,
         num_partitions=len(made.partitions),
         replication_factor=len(made.partitions[0].replicas),
-        configs=ConfigEntries(broker).topic_with(
+        configs=ConfigEntries(broker).new_topic(
             {name: value for name, value in _configs(topic).items() if value is not None}
         ),
     )

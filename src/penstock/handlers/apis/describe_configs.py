@@ -39,7 +39,7 @@ def _describe(
         "resource_type": resource.resource_type,
         "resource_name": resource.resource_name,
         "error_code": ErrorCode.NONE,
-        "error_message": None,
+        "error_message": "",  # as Kafka: never null
     }
     try:
         entries = _entries(request, broker, resource.resource_type, resource.resource_name)
@@ -56,7 +56,7 @@ def _entries(request: Request, broker: MetadataParts, kind: int, name: str) -> l
         if not request.may(broker, Operation.DESCRIBE_CONFIGS, ResourceType.TOPIC, name):
             raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, f"Not authorized to describe {name}.")
         if name not in broker.controller.image.topics:
-            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         return ConfigEntries(broker).topic(name)
     if kind == BROKER_RESOURCE:
         if not request.may(broker, Operation.DESCRIBE_CONFIGS, ResourceType.CLUSTER):
