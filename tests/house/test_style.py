@@ -24,6 +24,7 @@ DECISION_PACKAGES = (
     "controller",
     "groups",
     "handlers",
+    "expressions",
     "kernels",
     "plan",
 )

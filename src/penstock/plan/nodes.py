@@ -11,6 +11,7 @@ from penstock.kernels.operation import Function, Operation
 from penstock.kernels.serdes import Serde
 from penstock.kernels.timestamps import FailOnInvalidTimestamp, TimestampExtractor
 from penstock.plan.errors import Origin
+from penstock.plan.row_schemas import RowSchema
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,7 @@ class Source(Operation):
     extractor: TimestampExtractor = field(default_factory=FailOnInvalidTimestamp)
     reset: str | None = None  # "earliest", "latest" or "none"; none: the application's setting
     is_global: bool = False  # every instance reads all of it
+    schema: RowSchema | None = None  # what the topics hold, where that is known
 
     def bind(self, context: Context) -> Process:
         return context.forward
@@ -43,6 +45,7 @@ class Sink(Operation):
     topic: str | None = None
     extractor: Function | None = None  # (key, value, metadata) → topic
     partitioner: Function | None = None  # (topic, key, value, partitions) → partition
+    schema: RowSchema | None = None  # what is written, where that is known
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,40 @@
+"""What an expression needs from outside: the time, chance, and somewhere to report what failed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from penstock.expressions.errors import EvaluationFailed
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Something that had no result: an entry of the processing log."""
+
+    where: str
+    """The function or the operator."""
+    message: str
+    row: Any
+
+
+def ignore(failure: Failure) -> None:
+    """For callers that keep no processing log."""
+
+
+def no_clock() -> int:
+    raise EvaluationFailed("There is no clock here: UNIX_TIMESTAMP() and UNIX_DATE() need one")
+
+
+@dataclass(frozen=True)
+class Environment:
+    """Handed in where an expression is bound. Without one, functions of time and chance fail."""
+
+    report: Callable[[Failure], None] = ignore
+    now_ms: Callable[[], int] = no_clock
+    random: Random | None = None
+
+
+NOWHERE = Environment()

@@ -1,0 +1,70 @@
+"""Expressions as the functions of operators: data that can stand wherever a plan has a callable.
+
+`RowExpression` computes over a value that is a row (a mapping from columns to values), as SQL's plans have
+them. `RecordExpression` sees a whole record as the columns `key` and `value`. Both are equal when their
+expressions are, and a plan that has no other functions is written without a word of Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from penstock.expressions.environment import NOWHERE, Environment
+from penstock.expressions.evaluating import Evaluate, compiled, evaluator
+from penstock.expressions.tree import Expression
+
+
+@dataclass(frozen=True)
+class ComputedFunction:
+    """A function that an expression computes."""
+
+    expression: Expression
+    null_on_failure: bool = False
+    """A row without a result gives null; otherwise the error is raised, as a Python function would."""
+
+    @cached_property
+    def _compute(self) -> Evaluate:
+        return self._evaluator(NOWHERE)
+
+    def _evaluator(self, environment: Environment) -> Evaluate:
+        make = evaluator if self.null_on_failure else compiled
+        return make(self.expression, environment)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what was compiled: closures do not travel to Spark's workers."""
+        return {"expression": self.expression, "null_on_failure": self.null_on_failure}
+
+
+@dataclass(frozen=True)
+class RowExpression(ComputedFunction):
+    """Called with a value, or with a key and a value; the value's columns are the expression's."""
+
+    def __call__(self, *key_and_value: Any) -> Any:
+        return self._compute(key_and_value[-1])
+
+    def bound(self, environment: Environment) -> Callable[..., Any]:
+        """The same function with a clock, chance, and somewhere to report failures."""
+        compute = self._evaluator(environment)
+        return lambda *key_and_value: compute(key_and_value[-1])
+
+
+@dataclass(frozen=True)
+class RecordExpression(ComputedFunction):
+    """Called with a value, or with a key and a value; these two are the expression's columns."""
+
+    def __call__(self, *key_and_value: Any) -> Any:
+        return self._compute(_record(key_and_value))
+
+    def bound(self, environment: Environment) -> Callable[..., Any]:
+        """The same function with a clock, chance, and somewhere to report failures."""
+        compute = self._evaluator(environment)
+        return lambda *key_and_value: compute(_record(key_and_value))
+
+
+def _record(key_and_value: tuple[Any, ...]) -> dict[str, Any]:
+    if len(key_and_value) == 1:
+        return {"value": key_and_value[0]}
+    return {"key": key_and_value[0], "value": key_and_value[1]}
