@@ -19,6 +19,7 @@ from penstock.kernels.windows import (
 )
 from penstock.plan.errors import TopologyError
 from penstock.plan.raw_records import DeadLetters, fail, skip
+from penstock.plan.row_functions import RecordExpression, RowExpression
 from penstock.streams.application import Application
 from penstock.streams.builder import StreamsBuilder
 from penstock.streams.cogrouped import CogroupedKStream
@@ -77,9 +78,11 @@ __all__ = [
     "ProtobufSerde",
     "PunctuationType",
     "Record",
+    "RecordExpression",
     "RegistryAvroSerde",
     "RegistryJsonSerde",
     "RegistryProtobufSerde",
+    "RowExpression",
     "Serde",
     "SessionSpec",
     "SessionWindows",
