@@ -53,7 +53,7 @@ def run(changes: list[tuple[Any, ...]]) -> tuple[State, list[Record]]:
         for record in decision.records:
             read = decode(*encode(record))
             assert read == record
-            state.replay(record)
+            state = state.replay(record)
             log.append(record)
     return state, log
 
@@ -73,7 +73,7 @@ def told(state: State) -> Any:
 def replayed(log: list[Record]) -> State:
     state = State()
     for record in log:
-        state.replay(record)
+        state = state.replay(record)
     return state
 
 
@@ -113,5 +113,5 @@ def test_one_content_has_one_id_and_one_id_one_content(changes: list[tuple[Any, 
 @given(st.lists(CHANGES, max_size=25))
 def test_any_key_can_be_restored_from_the_state(changes: list[tuple[Any, ...]]) -> None:
     state, log = run(changes)
-    restored = [state.record_of(key) for key in {record.key for record in log}]
+    restored = [state.record_of(record) for record in {record.key: record for record in log}.values()]
     assert told(replayed(log + restored)) == told(state)

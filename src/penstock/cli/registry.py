@@ -25,14 +25,14 @@ def registry(
     _schemas.
     """
     log_to_stderr(log_level)
+    from penstock.client.errors import ClientError
     from penstock.registry.main import run
     from penstock.registry.settings import read_settings
-    from penstock.web.errors import HttpError
 
     settings = read_settings(bootstrap_servers, {**(read_properties(config) if config else {}), **overrides})
     try:
         run(*listen, settings)
     except OSError as error:
         raise click.ClickException(error.strerror or str(error)) from error
-    except HttpError as error:
-        raise click.ClickException(error.message) from error
+    except ClientError as error:
+        raise click.ClickException(str(error)) from error

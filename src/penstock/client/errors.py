@@ -8,6 +8,11 @@
     ├── TopicExists             the name is taken
     ├── InvalidValue            the caller or the broker refused a value
     ├── Unsupported             this broker does not know the request
+    ├── UnfitTopic              a topic cannot be replayed: not compacted, or several partitions
+    ├── RecordTooLarge          a record is larger than its replayed topic takes
+    ├── NotReadBack             a write was not read back before the deadline; it may count later
+    ├── Overtaken               other writers of a replayed topic were faster, many times
+    ├── ReplayFailed            a replayed topic can be read no more by this process
     └── BrokerRefused           any other error code of Kafka's, kept in `.kafka_code`
 
 Each sentence names the value that was wrong and what to do about it. Nothing here talks to a broker.
@@ -74,6 +79,44 @@ class InvalidValue(ClientError):
 
 class Unsupported(ClientError):
     code = "unsupported"
+
+
+class UnfitTopic(ClientError):
+    code = "unfit_topic"
+
+    def __init__(self, topic: str, policy: str, partitions: int) -> None:
+        super().__init__(
+            f"Topic {topic} has cleanup.policy={policy} and {partitions} partitions: records would be lost "
+            "or out of order. It needs cleanup.policy=compact and one partition."
+        )
+
+
+class RecordTooLarge(ClientError):
+    code = "record_too_large"
+
+    def __init__(self, topic: str, size_bytes: int, size_max: int) -> None:
+        self.size_bytes, self.size_max = size_bytes, size_max
+        super().__init__(f"A record of {size_bytes} bytes is too large for {topic}, which takes {size_max}.")
+
+
+class NotReadBack(ClientError):
+    code = "not_read_back"
+
+    def __init__(self, topic: str, offset: int, timeout_s: float) -> None:
+        super().__init__(
+            f"Offset {offset} of {topic} was not read in {timeout_s:g} s. What was written may count later."
+        )
+
+
+class Overtaken(ClientError):
+    code = "overtaken"
+
+    def __init__(self, topic: str, attempts: int) -> None:
+        super().__init__(f"Other writers of {topic} were faster, {attempts} times. Try again.")
+
+
+class ReplayFailed(ClientError):
+    code = "replay_failed"
 
 
 class BrokerRefused(ClientError):

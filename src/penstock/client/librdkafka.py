@@ -55,14 +55,14 @@ class Connection:
         return shared | {name.replace("_", "."): value for name, value in own.items()} | self._extra
 
     def consumer_settings(self, **own: Any) -> dict[str, Any]:
-        return self.settings(
-            group_id=GROUP_ID,
-            enable_auto_commit=False,
-            enable_auto_offset_store=False,
-            allow_auto_create_topics=False,
-            auto_offset_reset="earliest",
-            **own,
-        )
+        shared = {
+            "group_id": GROUP_ID,
+            "enable_auto_commit": False,
+            "enable_auto_offset_store": False,
+            "allow_auto_create_topics": False,
+            "auto_offset_reset": "earliest",
+        }
+        return self.settings(**(shared | own))
 
     def error(self, error: Any, doing: str, topic: str | None = None) -> ClientError:
         """The exception for a librdkafka error, with the last complaint of a connection as its reason."""

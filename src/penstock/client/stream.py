@@ -2,7 +2,8 @@
 
 Memory is bounded by librdkafka's fetch queue. A reader that must stay live rather than complete sets
 `skip_when_behind`: it then jumps over records instead of falling further behind, and counts them in
-`skipped`.
+`skipped`. A reader that must not miss a record sets `complete`: it then learns where the log ends, and a gap
+is an error.
 """
 
 from __future__ import annotations
@@ -12,12 +13,14 @@ from collections.abc import Iterator, Mapping
 from types import TracebackType
 from typing import Any
 
+from penstock.client.errors import ClientError
 from penstock.client.librdkafka import Connection
 from penstock.client.paging import Message
 from penstock.client.reading import DRAIN, drain, to_message
 
 QUEUE_KBYTES = 16_384
 SKIP_CHECK_S = 0.5
+_COMPLETE = {"enable_partition_eof": True, "auto_offset_reset": "error"}
 
 
 class Stream:
@@ -34,11 +37,18 @@ class Stream:
         *,
         queued_messages: int = 5_000,
         skip_when_behind: int | None = None,
+        complete: bool = False,
     ) -> None:
         from confluent_kafka import Consumer, TopicPartition
 
         self.topic = topic
         self.skipped = 0
+        self.ends: dict[int, int] = {}
+        """With `complete`: by partition, where the log ended when it was last read to its end."""
+        self.has_gap = False
+        """With `complete`: records were gone before they were read; `poll` has raised."""
+        self._failures: list[ClientError] = []
+        """Raised by later calls of `poll`: records that came together with an error are not dropped."""
         self._connection = connection
         self._positions = dict(starts)
         self._skip_when_behind = skip_when_behind
@@ -50,6 +60,7 @@ class Stream:
                 fetch_wait_max_ms=250,
                 fetch_queue_backoff_ms=20,
                 fetch_message_max_bytes=1_048_576,
+                **(_COMPLETE if complete else {}),
             )
         )
         self._consumer.assign([TopicPartition(topic, p, offset) for p, offset in sorted(starts.items())])
@@ -61,12 +72,20 @@ class Stream:
         """
         if self._skip_when_behind is not None:
             self._skip_ahead(self._skip_when_behind)
+        if self._failures:
+            raise self._failures.pop(0)
         messages = []
         for raw in drain(self._consumer, timeout_s, limit):
-            if (error := raw.error()) is not None:
-                raise self._connection.error(error, f"read topic {self.topic!r}", self.topic)
-            messages.append(to_message(raw))
-            self._positions[raw.partition()] = raw.offset() + 1
+            if (error := raw.error()) is None:
+                messages.append(to_message(raw))
+                self._positions[raw.partition()] = raw.offset() + 1
+            elif error.name() == "_PARTITION_EOF":
+                self.ends[raw.partition()] = raw.offset()
+            else:
+                self.has_gap = self.has_gap or error.name() == "_AUTO_OFFSET_RESET"
+                self._failures.append(self._connection.error(error, f"read topic {self.topic!r}", self.topic))
+        if self._failures and not messages:
+            raise self._failures.pop(0)
         return messages
 
     def __iter__(self) -> Iterator[Message]:

@@ -5,10 +5,11 @@ Nothing is changed here. The records are appended, read back and replayed; then 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 import msgspec
 
+from penstock.client import replayed_topic
 from penstock.registry import errors, records
 from penstock.registry.lookups import find_version, schema_answer
 from penstock.registry.parsing import parse_content, parse_request
@@ -30,11 +31,7 @@ MODES = ("READWRITE", "READONLY", "READONLY_OVERRIDE", "IMPORT")
 ID_MAX = 2**31 - 1
 
 
-class Decision(NamedTuple):
-    """Records to append, in this order, and what is answered once they were replayed."""
-
-    records: tuple[Record, ...]
-    answer: Any
+Decision: TypeAlias = replayed_topic.Decision[Record, Any]
 
 
 def decide_register(state: State, subject: Subject, request: SchemaRequest, *, normalise: bool) -> Decision:

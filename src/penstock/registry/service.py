@@ -1,4 +1,7 @@
-"""One request: asked of the state, or decided, appended, read back and answered."""
+"""The registry behind its routes: questions are asked of the state as it is, changes go through the topic.
+
+Called by `routes`. It owns the replayed topic `_schemas` and the one thread that writes to it.
+"""
 
 from __future__ import annotations
 
@@ -7,29 +10,42 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, TypeVar
 
+from penstock.client.errors import ClientError, NotReadBack, RecordTooLarge
+from penstock.client.replayed_settings import ReplayedTopicSettings
+from penstock.client.replayed_topic import ReplayedTopic
+from penstock.registry import records
 from penstock.registry.decisions import Decision
-from penstock.registry.errors import store_failed
+from penstock.registry.errors import store_failed, timed_out, too_large
+from penstock.registry.records import Record
+from penstock.registry.settings import RegistrySettings
 from penstock.registry.state import State
-from penstock.registry.store import Store
 
-ATTEMPTS: Final = 20
-"""How often a write is decided anew because another registry wrote first."""
 LONG_TEXT: Final = 20_000
-"""A schema from which on it is parsed beside the event loop."""
+"""Schemas of this many characters are parsed beside the event loop."""
 
 Told = TypeVar("Told")
 
 
 class Registry:
-    """Writes go one after the other through one thread; questions are answered where they are asked."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, settings: RegistrySettings, on_failure: Callable[[str], None] | None = None) -> None:
+        topic = ReplayedTopicSettings(
+            settings.bootstrap_servers,
+            settings.topic,
+            settings.replication_factor,
+            settings.timeout_s,
+            settings.init_timeout_s,
+            client=settings.client,
+        )
+        state = State(settings.default_level)
+        self._topic: ReplayedTopic[Record, State] = ReplayedTopic(topic, records, state, on_failure)
         self._writer = ThreadPoolExecutor(1, "registry-writer")
 
+    def start(self) -> None:
+        """Returns when everything that was written before is replayed."""
+        self._topic.start()
+
     def ask(self, question: Callable[[State], Told]) -> Told:
-        with self._store.lock:
-            return question(self._store.state)
+        return question(self._topic.view.state)
 
     async def ask_at_length(self, question: Callable[[State], Told], size: int) -> Told:
         """The same for a question that parses a schema of that many characters."""
@@ -38,16 +54,19 @@ class Registry:
         return await asyncio.to_thread(self.ask, question)
 
     async def change(self, decide: Callable[[State], Decision]) -> Any:
+        """The answer of the decision, when its records have been read back."""
         return await asyncio.get_running_loop().run_in_executor(self._writer, self._change, decide)
 
     def close(self) -> None:
         self._writer.shutdown()
+        self._topic.close()
 
     def _change(self, decide: Callable[[State], Decision]) -> Any:
-        for _ in range(ATTEMPTS):
-            with self._store.lock:
-                decision = decide(self._store.state)
-                known_offset = self._store.known_offset
-            if not decision.records or self._store.append(decision.records, known_offset):
-                return decision.answer
-        raise store_failed(f"other registries wrote first, {ATTEMPTS} times. Try again")
+        try:
+            return self._topic.change(decide)
+        except RecordTooLarge as error:
+            raise too_large(error.size_bytes, error.size_max) from error
+        except NotReadBack as error:
+            raise timed_out(str(error)) from error
+        except ClientError as error:
+            raise store_failed(str(error)) from error

@@ -1,14 +1,18 @@
-"""What the records of `_schemas` say. It changes by `replay` alone; every method that asks is quick."""
+"""What the records of `_schemas` say, as an immutable value: `replay` returns the next one.
+
+Readers keep the state that they have, without a lock. Every method is quick and pure.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import uuid
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, TypeVar
 
 import msgspec
 
+from penstock.client.frozen_map import FrozenMap
 from penstock.registry import records
 from penstock.registry.records import (
     ConfigValue,
@@ -26,6 +30,10 @@ GLOBAL: Final = ""
 """The key of settings that hold for the whole registry."""
 
 Kept = TypeVar("Kept")
+Versions = dict[int, SchemaValue]
+"""The versions of one subject by number. Never changed in place."""
+Place = tuple[str, int]
+"""A subject and a version."""
 
 
 class Content(msgspec.Struct, frozen=True):
@@ -54,40 +62,75 @@ def content_of(value: SchemaValue) -> Content:
     return Content(value.schema_type or AVRO, value.schema, value.references, *told)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Context:
     """One space of ids and subjects."""
 
-    ids: dict[int, SchemaValue] = field(default_factory=dict)
+    ids: FrozenMap[int, SchemaValue] = field(default_factory=FrozenMap)
     """A schema by its id; which of its versions it is does not matter."""
-    digests: dict[bytes, int] = field(default_factory=dict)
-    holders: dict[int, set[tuple[str, int]]] = field(default_factory=dict)
+    digests: FrozenMap[bytes, int] = field(default_factory=FrozenMap)
+    holders: FrozenMap[int, frozenset[Place]] = field(default_factory=FrozenMap)
     """Subjects and versions that have an id, deleted ones too."""
-    subjects: dict[str, dict[int, SchemaValue]] = field(default_factory=dict)
+    subjects: FrozenMap[str, Versions] = field(default_factory=FrozenMap)
     max_id: int = 0
     """The highest id ever given, so that the id of a schema that is gone is not given again."""
 
+    def with_version(self, name: str, value: SchemaValue) -> Context:
+        digest = content_of(value).digest
+        held = self.holders.get(value.id, frozenset())
+        return replace(
+            self,
+            ids=self.ids if value.id in self.ids else self.ids.with_item(value.id, value),
+            digests=self.digests if digest in self.digests else self.digests.with_item(digest, value.id),
+            holders=self.holders.with_item(value.id, held | {(name, value.version)}),
+            subjects=self.subjects.with_item(name, {**self.subjects.get(name, {}), value.version: value}),
+            max_id=max(self.max_id, value.id),
+        )
 
+    def without_version(self, name: str, old: SchemaValue) -> Context:
+        versions = {number: each for number, each in self.subjects[name].items() if number != old.version}
+        subjects = self.subjects.with_item(name, versions) if versions else self.subjects.without(name)
+        left = self.holders[old.id] - {(name, old.version)}
+        if left:
+            return replace(self, subjects=subjects, holders=self.holders.with_item(old.id, left))
+        digests = self.digests.without(content_of(old).digest)
+        return replace(
+            self,
+            subjects=subjects,
+            holders=self.holders.without(old.id),
+            ids=self.ids.without(old.id),
+            digests=digests,
+        )
+
+
+_NO_CONTEXT: Final = Context()
+
+
+@dataclass(frozen=True, slots=True)
 class State:
-    def __init__(self, default_level: str = "BACKWARD") -> None:
-        self.default_level = default_level
-        self.deletions: dict[str, records.DeleteSubjectValue] = {}
-        """The marker that each deleted subject has in the log."""
-        self.contexts: dict[str, Context] = {DEFAULT: Context()}
-        self.configs: dict[str, ConfigValue] = {}
-        self.modes: dict[str, str] = {}
-        self.referrers: dict[tuple[str, int], set[tuple[str, int]]] = {}
-        """Who refers to a version: full subject and version to the same."""
+    default_level: str = "BACKWARD"
+    contexts: FrozenMap[str, Context] = field(
+        default_factory=lambda: FrozenMap[str, Context]().with_item(DEFAULT, _NO_CONTEXT)
+    )
+    configs: FrozenMap[str, ConfigValue] = field(default_factory=FrozenMap)
+    modes: FrozenMap[str, str] = field(default_factory=FrozenMap)
+    deletions: FrozenMap[str, records.DeleteSubjectValue] = field(default_factory=FrozenMap)
+    """The marker that each deleted subject has in the log."""
+    referrers: FrozenMap[Place, frozenset[Place]] = field(default_factory=FrozenMap)
+    """Which versions refer to a version; subjects are full names."""
 
     # -- asking
 
     def context(self, name: str) -> Context:
-        return self.contexts.get(name) or Context()
+        return self.contexts.get(name, _NO_CONTEXT)
 
     def versions(self, subject: Subject, *, deleted: bool = False) -> list[SchemaValue]:
         """The versions of a subject, oldest first."""
-        found = self.context(subject.context).subjects.get(subject.name, {})
+        found = self.versions_of(subject)
         return [found[number] for number in sorted(found) if deleted or not found[number].deleted]
+
+    def versions_of(self, subject: Subject) -> Versions:
+        return self.context(subject.context).subjects.get(subject.name, {})
 
     def find_id(self, context: str, content: Content) -> int | None:
         return self.context(context).digests.get(content.digest)
@@ -99,7 +142,10 @@ class State:
         except ValueError:
             return []
         found = ((name, context, context.digests.get(digest)) for name, context in self.contexts.items())
-        return [(name, context.ids[each]) for name, context, each in found if each is not None]
+        return sorted(
+            ((name, context.ids[each]) for name, context, each in found if each is not None),
+            key=lambda each: each[0],
+        )
 
     def config(self, subject: Subject | None) -> ConfigValue:
         """What holds for a subject: its own settings, then its context's, then the registry's."""
@@ -113,14 +159,13 @@ class State:
             return "READONLY_OVERRIDE"
         return next((self.modes[key] for key in _scopes(subject) if key in self.modes), "READWRITE")
 
-    def record_of(self, key: Key) -> Record:
-        """What the log must say last about a key for this state to come out of it."""
+    def record_of(self, record: Record) -> Record:
+        """The record that the log must hold last under this record's key, for this state to come of it."""
+        key = record.key
         name = key.subject or GLOBAL
         match key.keytype:
             case records.SCHEMA:
-                subject = parse_subject(name)
-                versions = self.context(subject.context).subjects.get(subject.name, {})
-                return Record(key, versions.get(key.version or 0))
+                return Record(key, self.versions_of(parse_subject(name)).get(key.version or 0))
             case records.CONFIG:
                 return Record(key, self.configs.get(name))
             case records.MODE:
@@ -130,72 +175,85 @@ class State:
         context = parse_subject(name).context
         return Record(key, NoopValue(self.context(context).max_id, context))
 
-    # -- changing
+    # -- the next state
 
-    def replay(self, record: Record) -> None:
-        """Applies one record; the only way in which anything changes."""
+    def replay(self, record: Record) -> State:
         key, value = record.key, record.value
         match key.keytype:
             case records.SCHEMA:
-                self._replay_schema(key, value if isinstance(value, SchemaValue) else None)
+                return self._replay_schema(key, value if isinstance(value, SchemaValue) else None)
             case records.CONFIG:
-                _keep(self.configs, key, value if isinstance(value, ConfigValue) else None)
+                kept = value if isinstance(value, ConfigValue) else None
+                return replace(self, configs=_with(self.configs, key, kept))
             case records.MODE:
-                _keep(self.modes, key, value.mode if isinstance(value, ModeValue) else None)
+                mode = value.mode if isinstance(value, ModeValue) else None
+                return replace(self, modes=_with(self.modes, key, mode))
             case records.DELETE_SUBJECT if isinstance(value, records.DeleteSubjectValue):
-                self._replay_delete(value)
+                return self._replay_delete(value)
             case records.DELETE_SUBJECT:
-                self.deletions.pop(key.subject or "", None)
+                return replace(self, deletions=self.deletions.without(key.subject or ""))
             case records.CLEAR_SUBJECT if key.subject:
-                subject = parse_subject(key.subject)
-                for version in list(self.context(subject.context).subjects.get(subject.name, {})):
-                    self._forget(subject, version)
+                subject, state = parse_subject(key.subject), self
+                for version in self.versions_of(subject):
+                    state = state._without(subject, version)
+                return state
             case records.NOOP if isinstance(value, NoopValue):
-                context = self.contexts.setdefault(value.context, Context())
-                context.max_id = max(context.max_id, value.max_id)
+                context = self.context(value.context)
+                return self._with_context(
+                    value.context, replace(context, max_id=max(context.max_id, value.max_id))
+                )
+        return self
 
-    def _replay_schema(self, key: Key, value: SchemaValue | None) -> None:
+    def _with_context(self, name: str, context: Context) -> State:
+        return replace(self, contexts=self.contexts.with_item(name, context))
+
+    def _replay_schema(self, key: Key, value: SchemaValue | None) -> State:
         subject, version = parse_subject(key.subject or ""), key.version or 0
-        self._forget(subject, version)
+        state = self._without(subject, version)
         if value is None:
-            return
-        marker = self.deletions.get(str(subject))
+            return state
+        marker = state.deletions.get(str(subject))
         if marker is not None and not value.deleted and version <= marker.version:
-            del self.deletions[str(subject)]  # the number is used again: the marker is of versions long gone
-        context = self.contexts.setdefault(subject.context, Context())
-        context.subjects.setdefault(subject.name, {})[version] = value
-        context.holders.setdefault(value.id, set()).add((subject.name, version))
-        context.ids.setdefault(value.id, value)
-        context.digests.setdefault(content_of(value).digest, value.id)
-        context.max_id = max(context.max_id, value.id)
-        for reference in value.references:
-            target = str(parse_subject(reference.subject)), reference.version
-            self.referrers.setdefault(target, set()).add((str(subject), version))
+            # The number is used again: the marker is of versions long gone.
+            state = replace(state, deletions=state.deletions.without(str(subject)))
+        state = state._with_context(
+            subject.context, state.context(subject.context).with_version(subject.name, value)
+        )
+        referrers = state.referrers
+        for target in _targets(value):
+            referrers = referrers.with_item(
+                target, referrers.get(target, frozenset()) | {(str(subject), version)}
+            )
+        return replace(state, referrers=referrers)
 
-    def _forget(self, subject: Subject, version: int) -> None:
-        context = self.context(subject.context)
-        versions = context.subjects.get(subject.name, {})
-        old = versions.pop(version, None)
+    def _without(self, subject: Subject, version: int) -> State:
+        old = self.versions_of(subject).get(version)
         if old is None:
-            return
-        if not versions:
-            del context.subjects[subject.name]
-        holders = context.holders[old.id]
-        holders.discard((subject.name, version))
-        if not holders:
-            del context.holders[old.id], context.ids[old.id]
-            context.digests.pop(content_of(old).digest, None)
-        for reference in old.references:
-            target = str(parse_subject(reference.subject)), reference.version
-            self.referrers.get(target, set()).discard((str(subject), version))
+            return self
+        context = self.context(subject.context).without_version(subject.name, old)
+        referrers = self.referrers
+        for target in _targets(old):
+            left = referrers.get(target, frozenset()) - {(str(subject), version)}
+            referrers = referrers.with_item(target, left) if left else referrers.without(target)
+        return replace(self._with_context(subject.context, context), referrers=referrers)
 
-    def _replay_delete(self, value: records.DeleteSubjectValue) -> None:
+    def _replay_delete(self, value: records.DeleteSubjectValue) -> State:
         subject = parse_subject(value.subject)
-        self.deletions[str(subject)] = value
-        versions = self.context(subject.context).subjects.get(subject.name, {})
-        for number, each in versions.items():
-            if number <= value.version:
-                versions[number] = msgspec.structs.replace(each, deleted=True)
+        state = replace(self, deletions=self.deletions.with_item(str(subject), value))
+        versions = state.versions_of(subject)
+        if not versions:
+            return state
+        marked = {
+            number: msgspec.structs.replace(each, deleted=True) if number <= value.version else each
+            for number, each in versions.items()
+        }
+        context = state.context(subject.context)
+        changed = replace(context, subjects=context.subjects.with_item(subject.name, marked))
+        return state._with_context(subject.context, changed)
+
+
+def _targets(value: SchemaValue) -> list[Place]:
+    return [(str(parse_subject(each.subject)), each.version) for each in value.references]
 
 
 def _scopes(subject: Subject | None) -> list[str]:
@@ -211,8 +269,6 @@ def _merged(wide: ConfigValue, narrow: ConfigValue) -> ConfigValue:
     return msgspec.structs.replace(wide, **given)
 
 
-def _keep(kept: dict[str, Kept], key: Key, value: Kept | None) -> None:
-    if value is None:
-        kept.pop(key.subject or GLOBAL, None)
-    else:
-        kept[key.subject or GLOBAL] = value
+def _with(kept: FrozenMap[str, Kept], key: Key, value: Kept | None) -> FrozenMap[str, Kept]:
+    name = key.subject or GLOBAL
+    return kept.without(name) if value is None else kept.with_item(name, value)
