@@ -9,8 +9,9 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 # The first of these that is new enough builds the environment; `make install PYTHON=…` names another.
 PYTHON := python3 python3.14 python3.13 python3.12 python3.11
 
-# The broker's packages and the house itself: seconds, not minutes. Apache's broker as a peer waits for `make test`.
-UNIT := house records protocol settings storage raft security quotas replication coordinator controller groups handlers server wire properties
+# Tests run on so many workers; tests/lanes.toml says what never runs side by side.
+JOBS := 2
+COMMA := ,
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -25,11 +26,11 @@ install: $(STAMP) ## build .venv with everything in it, .venv/bin/penstock among
 run: install ## start the platform with a live example: trades in, statistics out, a console to watch them
 	$(BIN)/penstock up --data .data --run examples/stock_statistics.py
 
-test: lint types imports ## everything, as CI runs it
-	$(BIN)/pytest
+test: lint types imports ## everything, as CI runs it; ONLY=spark,faults chooses areas
+	$(BIN)/pytest -n $(JOBS) $(addprefix tests/,$(subst $(COMMA), ,$(ONLY)))
 
-check: lint types imports ## the fast part: lint, types, imports and unit tests
-	$(BIN)/pytest -q -k "not apache" $(wildcard $(addprefix tests/,$(UNIT)))
+check: lint types imports ## the fast part: lint, types, imports, and the tests of packages that only decide
+	$(BIN)/pytest -q -n $(JOBS) --fast
 
 lint: install ## ruff, its rules and its format
 	$(BIN)/ruff check

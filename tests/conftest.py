@@ -14,5 +14,6 @@ pytest_plugins = [
     "tests.house.forms",
     "tests.house.skip_policy",
     "tests.house.time_budget",
+    "tests.house.lanes",
     "tests.peers.java_programs",  # one JVM for all areas
 ]

@@ -15,7 +15,7 @@ def run_house(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Run
 
     def run(*arguments: str, ci: bool = False) -> pytest.RunResult:
         monkeypatch.setenv("CI", "true" if ci else "")
-        plugins = ["tests.house.forms", "tests.house.skip_policy", "tests.house.time_budget"]
+        plugins = [f"tests.house.{name}" for name in ("forms", "skip_policy", "time_budget", "lanes")]
         loaded = [part for plugin in plugins for part in ("-p", plugin)]
         return pytester.runpytest_inprocess(*loaded, *arguments)
 

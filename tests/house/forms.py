@@ -2,19 +2,29 @@
 
 Every claim is tested briefly in CI; `make faults` and `make sim` pass `--long` for the form of minutes. A
 test reads the `long_form` fixture to choose its size, or is marked `long` when it has no short form at all.
+`make check` passes `--fast`: the areas of packages that decide, without tests that need Java.
 """
 
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import hypothesis
 import pytest
+
+from tests.house.layers import deciding_packages
 
 IN_CI = "CI"
 """The variable that CI sets to `true`; it makes the policies binding."""
 
 SHORT_FORM_SEED = 1
+
+FAST_BESIDE = {"house", "properties"}
+"""The areas of `make check` that are not named after a package."""
+
+JAVA = {"apache_kafka", "java_programs"}
+"""Fixtures that start a JVM."""
 
 
 def in_ci() -> bool:
@@ -24,6 +34,7 @@ def in_ci() -> bool:
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("penstock")
     group.addoption("--long", action="store_true", help="run the long forms, which take minutes")
+    group.addoption("--fast", action="store_true", help="only areas of packages that decide, without Java")
     group.addoption("--only", metavar="CLAIM", help="run only the tests of one claim, such as A1")
     group.addoption("--apache", action="store_true", help="run fault tests and Spark's sink on Apache Kafka")
     group.addoption("--seed", type=int, help="the seed of a simulation, to repeat a run")
@@ -34,6 +45,16 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "claim(name): shows one row of the reliability scoreboard, such as A1")
     if config.getoption("--hypothesis-profile", default=None) is None:
         hypothesis.settings.load_profile(_profile(config))
+
+
+def fast_areas() -> set[str]:
+    """The folders of tests that take seconds: no sockets, no processes."""
+    return deciding_packages() | FAST_BESIDE
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    is_area = collection_path.parent == config.rootpath / "tests" and collection_path.is_dir()
+    return (is_area and config.getoption("--fast") and collection_path.name not in fast_areas()) or None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -71,5 +92,7 @@ def _profile(config: pytest.Config) -> str:
 def _is_selected(item: pytest.Item, config: pytest.Config) -> bool:
     only: str | None = config.getoption("--only")
     if only is not None and only not in {marker.args[0] for marker in item.iter_markers("claim")}:
+        return False
+    if config.getoption("--fast") and JAVA & set(getattr(item, "fixturenames", ())):
         return False
     return config.getoption("--long") or item.get_closest_marker("long") is None

@@ -1,20 +1,23 @@
 """A skipped test is named with its reason at the end of every run; in CI only agreed skips are forgiven.
 
 `tests/allowed_skips.txt` holds the agreed ones: a comment that says why, then lines `node id | reason`, with
-shell wildcards in both.
+shell wildcards in both. Under xdist a worker sends the reports of its tests to the controller by itself, but
+not of modules that skip themselves while they are collected: the policy sends those.
 """
 
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
 from tests.house.forms import in_ci
 
 LIST = Path("tests/allowed_skips.txt")
+SKIPPED_MODULES = "penstock_skipped_modules"
+"""The key under which a worker sends them."""
 
 
 class Skip(NamedTuple):
@@ -27,6 +30,7 @@ class SkipPolicy:
         self._allowed = allowed
         self._binding = binding
         self._skips: list[Skip] = []
+        self._modules: list[Skip] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.skipped and not hasattr(report, "wasxfail"):
@@ -34,9 +38,23 @@ class SkipPolicy:
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.skipped:
-            self._skips.append(_skip(report))
+            self._add_module(_skip(report))
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """A worker has ended. One that crashed has sent nothing; its successor collects the same."""
+        for node_id, reason in getattr(node, "workeroutput", {}).get(SKIPPED_MODULES, ()):
+            self._add_module(Skip(node_id, reason))
+
+    def _add_module(self, skip: Skip) -> None:
+        if skip not in self._modules:
+            self._modules.append(skip)
+            self._skips.append(skip)
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        sent: dict[str, Any] | None = getattr(session.config, "workeroutput", None)
+        if sent is not None:
+            sent[SKIPPED_MODULES] = [tuple(skip) for skip in self._modules]
         if self._refused() and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 

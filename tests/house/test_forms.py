@@ -8,6 +8,7 @@ import hypothesis
 import pytest
 
 from tests.house.conftest import RunHouse
+from tests.house.forms import fast_areas
 
 FORMS = """
 import hypothesis
@@ -69,3 +70,22 @@ def test_an_unknown_claim_is_not_a_success(run_house: RunHouse) -> None:
 
 def test_a_seed_can_be_given_and_is_shown(run_house: RunHouse) -> None:
     run_house("-s", "--seed", "42").stdout.fnmatch_lines(["*make sim SEED=42*", "*seed=42*"])
+
+
+def test_the_fast_form_leaves_out_other_areas_and_whatever_needs_java(
+    pytester: pytest.Pytester, run_house: RunHouse
+) -> None:
+    for area in ("records", "server"):
+        folder = pytester.path / "tests" / area
+        folder.mkdir(parents=True)
+        (folder / f"test_{area}.py").write_text(
+            "import pytest\n@pytest.fixture\ndef java_programs(): pass\n"
+            "def test_plain(): pass\ndef test_with_java(java_programs): pass\n"
+        )
+    run_house("--fast", "tests").assert_outcomes(passed=1, deselected=1)
+    run_house("tests").assert_outcomes(passed=4)
+
+
+def test_packages_that_decide_are_checked_fast_and_those_with_sockets_are_not() -> None:
+    assert {"records", "storage", "transactions", "house"} <= fast_areas()
+    assert not {"server", "wire", "spark", "faults"} & fast_areas()

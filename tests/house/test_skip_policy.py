@@ -76,6 +76,22 @@ def test_a_module_that_skips_itself_is_held_to_the_same_rule(
     result.stdout.fnmatch_lines(["tests/a/test_whole.py | could not import 'nonesuch'*"])
 
 
+def test_workers_are_held_to_the_same_rules(pytester: pytest.Pytester, run_house: RunHouse) -> None:
+    _write(pytester, "tests/a/test_whole.py", "import pytest\npytest.importorskip('nonesuch')\n")
+    _write(pytester, "tests/compat/test_tools.py", SKIPPED)
+    result = run_house("-n", "2", ci=True)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines_random(
+        [
+            "  tests/a/test_whole.py | could not import 'nonesuch'*",
+            "  tests/compat/test_tools.py::test_of_kcat | kcat is not installed",
+            "*1 passed*",
+        ]
+    )
+    listed = [line for line in result.outlines if line.startswith("tests/a/test_whole.py |")]
+    assert len(listed) == 1, "both workers have collected it"
+
+
 def test_a_failing_test_keeps_its_own_exit_code(skipped: pytest.Pytester, run_house: RunHouse) -> None:
     _write(skipped, "tests/compat/test_more.py", "def test_fails(): assert False\n")
     assert run_house(ci=True).ret == pytest.ExitCode.TESTS_FAILED
