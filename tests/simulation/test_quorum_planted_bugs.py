@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 import pytest
 
@@ -18,6 +18,7 @@ from penstock.raft.messages import BeginQuorumEpochRequest, OffsetAndEpoch, Vote
 from penstock.raft.roles import Follower, Leader
 from penstock.raft.state import Election, State
 from penstock.raft.transitions import take
+from penstock.raft.voters import VoterHistory
 from penstock.storage.disk import Disk
 from penstock.testing.simulation import quorum_node
 from penstock.testing.simulation.quorum import QuorumRun
@@ -48,7 +49,7 @@ def fetch_before_the_log_is_synced(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def answer_a_vote_before_it_is_synced(monkeypatch: pytest.MonkeyPatch) -> None:
-    def write(disk: Disk, directory: str, election: Election, voters: Iterable[int]) -> None:
+    def write(disk: Disk, directory: str, election: Election, voters: VoterHistory) -> None:
         elsewhere = os.path.join(directory, "unsynced")
         disk.make_dir(elsewhere)
         write_election(disk, elsewhere, election, voters)

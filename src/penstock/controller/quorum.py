@@ -15,12 +15,13 @@ from penstock.clock import Clock
 from penstock.controller.quorum_log import QuorumLog
 from penstock.controller.quorum_state import read_election, write_election
 from penstock.coordinator.promise import Promise
-from penstock.raft.control_records import snapshot_footer, snapshot_header
+from penstock.raft.control_records import snapshot_footer, snapshot_header, voters_batch
 from penstock.raft.messages import Answer, OffsetAndEpoch, Request, Response
 from penstock.raft.raft import Raft
 from penstock.raft.timeouts import Timeouts
 from penstock.records.batch import assign, iter_headers, read_header
 from penstock.records.record import Record, decode_batch, encode_batch
+from penstock.settings.errors import invalid
 from penstock.storage.disk import Disk
 from penstock.storage.log import Log
 
@@ -34,7 +35,7 @@ Values = list[bytes]
 
 
 class Quorum:
-    """One node's part in the quorum: a voter, or an observer when its id is not among `voters`."""
+    """One node's part in the quorum: a voter, or an observer when its id is not among the voters."""
 
     def __init__(
         self,
@@ -47,18 +48,18 @@ class Quorum:
         timeouts: Timeouts | None = None,
         snapshot_after_bytes: int = SNAPSHOT_AFTER_BYTES,
     ) -> None:
-        """Without `voters` this node is the only one."""
+        """`voters` are those of the settings; without them this node is the only one. The log may name
+        others since, but none whose address the settings do not give."""
         self._disk = disk
         self._clock = clock
         self._path = log.path
-        self._voters = voters or frozenset({node_id})
-        self.is_alone = self._voters == {node_id}
+        configured = voters or frozenset({node_id})
         self._log = QuorumLog(log, disk)
         self._storage = log
         election = read_election(disk, log.path)
-        self.raft = Raft(
-            node_id, self._voters, self._log, clock, random, election=election, timeouts=timeouts
-        )
+        self.raft = Raft(node_id, configured, self._log, clock, random, election=election, timeouts=timeouts)
+        _check_addresses(self.raft.state.voters, configured)
+        self.is_alone = self.raft.state.voters == {node_id}
         self._snapshot_after_bytes = snapshot_after_bytes
         self._bytes_since_snapshot = 0  # as they are replayed, at start and later
         self._asked: dict[int, Promise[Response]] = {}  # answers that others wait for, by our own number
@@ -104,7 +105,7 @@ class Quorum:
         self.raft.tick()
         ready = self.raft.ready()
         if ready.election is not None:
-            write_election(self._disk, self._path, ready.election, self._voters)
+            write_election(self._disk, self._path, ready.election, self.raft.state.voter_history)
         requests: list[Request] = []
         for message in ready.messages:
             if isinstance(message, Answer):
@@ -150,6 +151,9 @@ class Quorum:
         """Keep what everything below the committed `offset` comes to, so that a start need not replay it."""
         now = self._clock.now_ms()
         pieces = [snapshot_header(now, now)]
+        voters = self.raft.state.voter_history.at(offset)
+        if voters is not None:
+            pieces.append(voters_batch(voters, now))
         for first in range(0, len(values), _RECORDS_PER_BATCH):
             records = [Record(None, value, (), now) for value in values[first : first + _RECORDS_PER_BATCH]]
             pieces.append(bytes(encode_batch(records)))
@@ -157,6 +161,13 @@ class Quorum:
         epoch = self._storage.epochs.epoch_of(offset - 1)
         self._log.write_snapshot(OffsetAndEpoch(offset, epoch), _consecutive(pieces, epoch))
         self._bytes_since_snapshot = 0
+
+
+def _check_addresses(named: frozenset[int], configured: frozenset[int]) -> None:
+    unknown = sorted(named - configured)
+    if unknown:
+        why = f"the metadata log names the voters {unknown}, whose addresses are not given"
+        raise invalid("controller.quorum.voters", None, why, "every voter, as ID@HOST:PORT")
 
 
 def _to_nobody(requests: Sequence[Request]) -> None:

@@ -13,9 +13,10 @@ from penstock.raft.transitions import become_unattached, enter_epoch, observe, t
 
 def become_prospective(state: State) -> None:
     """Ask whether an election would be won. A single voter has its answer at once."""
-    assert state.is_voter, "an observer cannot be elected"
-    take(state, Prospective(state.election_deadline(), granted={state.node_id}))
-    if state.majority == 1:
+    assert state.may_stand, "an observer cannot be elected"
+    granted = state.own_vote
+    take(state, Prospective(state.election_deadline(), granted=set(granted)))
+    if len(granted) >= state.majority:
         become_candidate(state)
     else:
         _ask_for_votes(state, pre_vote=True)
@@ -25,17 +26,17 @@ def become_candidate(state: State) -> None:
     """Begin an epoch and vote for oneself in it."""
     enter_epoch(state, state.epoch + 1)
     state.voted_for = state.node_id
-    granted = {state.node_id}
-    take(state, Candidate(state.election_deadline(), granted))
-    if state.majority == 1:
-        become_leader(state, frozenset(granted))
+    granted = state.own_vote
+    take(state, Candidate(state.election_deadline(), granted=set(granted)))
+    if len(granted) >= state.majority:
+        become_leader(state, granted)
     else:
         _ask_for_votes(state, pre_vote=False)
 
 
 def tick_waiting_for_election(state: State, role: Unattached | Resigned) -> None:
     """No leader has been heard of for long enough."""
-    if state.is_voter and state.now_ms() >= role.election_deadline:
+    if state.may_stand and state.now_ms() >= role.election_deadline:
         become_prospective(state)
 
 
@@ -46,9 +47,8 @@ def tick_standing(state: State, role: Prospective | Candidate) -> None:
 
 
 def on_vote_request(state: State, request: VoteRequest) -> None:
-    if not state.is_voter or request.source not in state.voters:
-        _answer(state, request, granted=False, error=ErrorCode.INCONSISTENT_VOTER_SET)
-        return
+    # Any node may give its vote to any other: which nodes vote is in the log, and either log may be behind.
+    # The candidate counts the votes of the voters that it knows.
     if request.epoch < state.epoch:
         _answer(state, request, granted=False, error=ErrorCode.FENCED_LEADER_EPOCH)
         return

@@ -18,13 +18,14 @@ from penstock.raft.roles import Asked, FetchingSnapshot, Follower, Unattached
 from penstock.raft.snapshots import ask_for_chunk
 from penstock.raft.state import State
 from penstock.raft.transitions import become_follower, become_unattached, observe, take
+from penstock.raft.voter_replay import replay_voters
 
 
 def tick_follower(state: State, follower: Follower) -> None:
     """Keep one fetch under way. When the leader is silent for too long, a voter stands for election."""
     now = state.now_ms()
     if now >= follower.fetch_deadline:
-        if state.is_voter:
+        if state.may_stand:
             become_prospective(state)
         else:
             become_unattached(state, state.epoch)
@@ -80,11 +81,14 @@ def _take_in(state: State, follower: Follower, response: FetchResponse) -> None:
     if response.snapshot is not None:
         follower.snapshot = FetchingSnapshot(response.snapshot)
     elif response.diverging is not None:
-        state.log.truncate_to(_truncation_point(state, response.diverging))
+        offset = _truncation_point(state, response.diverging)
+        state.log.truncate_to(offset)
+        state.voter_history.truncate_to(offset)
     else:
         if response.batches:
-            state.log.append_fetched(response.batches)
+            end_offset = state.log.append_fetched(response.batches)
             state.unflushed = True
+            replay_voters(state.voter_history, response.batches, end_offset)
         known = min(response.high_watermark, state.log.end_offset)
         state.high_watermark = max(state.high_watermark, known)
 
@@ -101,11 +105,9 @@ def _truncation_point(state: State, diverging: OffsetAndEpoch) -> int:
 
 
 def on_begin_quorum_epoch(state: State, request: BeginQuorumEpochRequest) -> None:
-    """Somebody was elected."""
+    """A leader was elected. It may be a voter that this node's log does not name yet."""
     error = ErrorCode.NONE
-    if request.source not in state.voters:
-        error = ErrorCode.INCONSISTENT_VOTER_SET
-    elif request.epoch < state.epoch:
+    if request.epoch < state.epoch:
         error = ErrorCode.FENCED_LEADER_EPOCH
     else:
         become_follower(state, request.epoch, request.source)
@@ -116,13 +118,11 @@ def on_end_quorum_epoch(state: State, request: EndQuorumEpochRequest) -> None:
     """The leader has stopped: no need to wait until it is missed. The first successor stands at once, each
     next one a backoff later."""
     error = ErrorCode.NONE
-    if request.source not in state.voters:
-        error = ErrorCode.INCONSISTENT_VOTER_SET
-    elif request.epoch < state.epoch:
+    if request.epoch < state.epoch:
         error = ErrorCode.FENCED_LEADER_EPOCH
     elif state.leader_id in (None, request.source):
         become_unattached(state, request.epoch)
-        if state.is_voter:
+        if state.may_stand:
             _stand_in_turn(state, request.successors)
     state.outbox.append(EndQuorumEpochResponse(**answers.to(request, state, error)))
 

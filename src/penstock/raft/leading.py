@@ -7,7 +7,7 @@ from math import inf
 from penstock.protocol.errors import ErrorCode
 from penstock.raft import answers
 from penstock.raft.answers import refuse_fetch
-from penstock.raft.control_records import leader_change
+from penstock.raft.control_records import leader_change, voters_batch
 from penstock.raft.messages import (
     BeginQuorumEpochRequest,
     BeginQuorumEpochResponse,
@@ -17,9 +17,10 @@ from penstock.raft.messages import (
     FetchResponse,
     OffsetAndEpoch,
 )
-from penstock.raft.roles import Leader, Progress, Resigned, WaitingFetch
+from penstock.raft.roles import Leader, Progress, Resigned, Unattached, WaitingFetch
 from penstock.raft.state import State
 from penstock.raft.transitions import observe, take
+from penstock.raft.voters import VoterSet
 
 MAX_OBSERVERS = 10_000
 """Observers whose progress is remembered; beyond that a new one takes the place of the one not heard of
@@ -35,7 +36,8 @@ def become_leader(state: State, granted: frozenset[int]) -> None:
     leader = Leader(
         epoch_start_offset=start,
         granted=granted,
-        progress={voter: Progress() for voter in sorted(state.voters)},
+        elected_by=state.voters,
+        progress={voter: Progress() for voter in sorted({*state.voters, state.node_id})},
         check_deadline=now + state.timeouts.check_quorum_ms if state.others else inf,
         begin_at=now if state.others else inf,
     )
@@ -48,7 +50,8 @@ def resign(state: State) -> None:
     """Stop leading; the follower that has the most should stand next."""
     leader = state.role
     assert isinstance(leader, Leader)
-    take(state, Resigned(state.election_deadline()))
+    deadline = state.election_deadline()
+    take(state, Resigned(deadline) if state.is_voter else Unattached(deadline))
     successors = sorted(state.others, key=lambda node: -leader.progress[node].end_offset)
     for voter in state.others:
         request = EndQuorumEpochRequest(
@@ -100,7 +103,8 @@ def hear(state: State, leader: Leader, node: int) -> None:
     if node not in state.voters:
         return
     times = sorted((leader.progress[voter].fetched_at for voter in state.others), reverse=True)
-    heard_at = times[state.majority - 2]  # it counts itself: a majority needs one less of the others
+    needed = state.majority - state.is_voter  # a leader that votes counts itself
+    heard_at = times[needed - 1]
     leader.check_deadline = max(leader.check_deadline, heard_at + state.timeouts.check_quorum_ms)
 
 
@@ -126,6 +130,29 @@ def flushed(state: State) -> None:
         own.end_offset = state.log.end_offset
         own.fetched_at = own.caught_up_at = state.now_ms()
         advance_high_watermark(state)
+
+
+def take_voters(state: State, leader: Leader, voters: VoterSet) -> int:
+    """Append a change of voters, by which this leader goes from now on; the end of the log then."""
+    end_offset = state.append(voters_batch(voters, state.clock.now_ms()))
+    state.voter_history.forget_before(state.log.start.offset)
+    state.voter_history.add(end_offset - 1, voters)
+    now = state.now_ms()
+    for voter in sorted(state.voters):
+        leader.progress.setdefault(voter, Progress())
+    leader.check_deadline = now + state.timeouts.check_quorum_ms if state.others else inf
+    leader.begin_at = now if state.others else inf
+    return end_offset
+
+
+def leave_if_removed(state: State) -> None:
+    """A leader that is no voter any more stops when the voters without it are committed."""
+    if (
+        isinstance(state.role, Leader)
+        and not state.is_voter
+        and state.high_watermark > state.voter_history.latest_offset
+    ):
+        resign(state)
 
 
 def answer_waiting(state: State) -> None:

@@ -32,6 +32,8 @@ from penstock.raft.messages import (
 from penstock.raft.roles import Candidate, Follower, Leader, Prospective, Resigned, Role, Unattached
 from penstock.raft.state import Election, State
 from penstock.raft.timeouts import Timeouts
+from penstock.raft.voter_replay import load_voters
+from penstock.raft.voters import VoterSet
 
 
 class NotLeader(Exception):
@@ -40,6 +42,10 @@ class NotLeader(Exception):
     def __init__(self, leader_id: int | None) -> None:
         super().__init__(f"the leader is {'unknown' if leader_id is None else leader_id}")
         self.leader_id = leader_id
+
+
+class VoterChangeRefused(Exception):
+    """The voters cannot be changed now, or not like this."""
 
 
 class Ready(NamedTuple):
@@ -81,13 +87,13 @@ class Raft:
         election: Election | None = None,
         timeouts: Timeouts | None = None,
     ) -> None:
-        """`election` is what the last life made durable; None on a new node, or one from before there was a
-        quorum."""
+        """`voters` are those of the settings, which count until the log names others. `election` is what the
+        last life made durable; None on a new node, or one from before there was a quorum."""
         assert voters, "a quorum has voters"
         self._persisted = election or Election(log.last_epoch, None, None)
         self._state = State(
             node_id=node_id,
-            voters=voters,
+            voter_history=load_voters(VoterSet.of_ids(voters), log),
             log=log,
             clock=clock,
             random=random,
@@ -100,15 +106,15 @@ class Raft:
         self._begin(self._persisted.leader_id)
 
     def _begin(self, leader_id: int | None) -> None:
-        """Follow whom the last life followed. A single voter elects itself at once: there is nobody to
-        ask."""
+        """Follow the leader that the last life followed. A single voter elects itself at once: it has nobody
+        to ask."""
         state = self._state
         state.role = Unattached(state.election_deadline())
         if state.log.latest_snapshot is not None:
             state.high_watermark = min(state.log.latest_snapshot.offset, state.log.end_offset)
         if state.voters == {state.node_id}:
             elections.become_prospective(state)
-        elif leader_id in state.others and state.epoch == self._persisted.epoch:
+        elif leader_id is not None and leader_id != state.node_id and state.epoch == self._persisted.epoch:
             state.role = Follower(leader_id, state.now_ms() + state.timeouts.fetch_timeout_ms)
 
     # What is known
@@ -176,6 +182,26 @@ class Raft:
             raise NotLeader(state.leader_id)
         return state.append(batches)
 
+    def change_voters(self, voters: VoterSet) -> int:
+        """Let one voter join or leave (KIP-853). The change counts from now on, and is committed when the
+        high watermark reaches the offset that this returns.
+
+        NotLeader when this node does not lead; VoterChangeRefused while it may not be changed: two majorities
+        that share no voter would be possible.
+        """
+        state, role = self._state, self._state.role
+        if not isinstance(role, Leader):
+            raise NotLeader(state.leader_id)
+        if not voters.voters:
+            raise VoterChangeRefused("a quorum has voters")
+        if len(voters.ids ^ state.voters) > 1:
+            raise VoterChangeRefused("one voter joins or leaves at a time")
+        if state.high_watermark <= role.epoch_start_offset:
+            raise VoterChangeRefused("nothing of this epoch is committed yet")
+        if state.voter_history.latest_offset >= state.high_watermark:
+            raise VoterChangeRefused("the change before is not committed yet")
+        return leading.take_voters(state, role, voters)
+
     def resign(self) -> None:
         """Give leadership away, before a clean stop. Nothing happens when there is none, or nobody to give it
         to."""
@@ -190,6 +216,7 @@ class Raft:
             state.log.flush()
             state.unflushed = False
         leading.flushed(state)
+        leading.leave_if_removed(state)
         leading.answer_waiting(state)
         election = None if state.election == self._persisted else state.election
         self._persisted = state.election

@@ -107,7 +107,9 @@ class Leader:
     epoch_start_offset: int
     """Where its own epoch begins in the log. Nothing is committed before something of this epoch is."""
     granted: frozenset[int]
-    """Who voted for it."""
+    """The voters that voted for it."""
+    elected_by: frozenset[int]
+    """All voters at its election."""
     progress: dict[int, Progress]
     """Of each voter, itself among them (whose `end_offset` is what is durable here), and of observers that
     fetch."""

@@ -9,6 +9,7 @@ from penstock.raft.messages import FetchSnapshotRequest, FetchSnapshotResponse
 from penstock.raft.roles import Asked, FetchingSnapshot, Follower, Leader
 from penstock.raft.state import State
 from penstock.raft.transitions import observe
+from penstock.raft.voter_replay import voters_of_snapshot
 
 
 def ask_for_chunk(state: State, follower: Follower, fetching: FetchingSnapshot) -> None:
@@ -82,3 +83,5 @@ def _install(state: State, follower: Follower, fetching: FetchingSnapshot) -> No
     state.log.install_snapshot(fetching.snapshot)
     state.high_watermark = fetching.snapshot.offset
     state.installed = fetching.snapshot
+    named = voters_of_snapshot(state.log, fetching.snapshot)
+    state.voter_history.begin_at(fetching.snapshot.offset, named)

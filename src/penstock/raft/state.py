@@ -12,6 +12,7 @@ from penstock.raft.log import RaftLog
 from penstock.raft.messages import OffsetAndEpoch, Request, Response
 from penstock.raft.roles import Candidate, Follower, Leader, Resigned, Role
 from penstock.raft.timeouts import Timeouts
+from penstock.raft.voters import VoterHistory
 
 
 class Election(NamedTuple):
@@ -27,8 +28,9 @@ class State:
     """One node's. Changed by one thread at a time."""
 
     node_id: int
-    voters: frozenset[int]
-    """Fixed for the cluster's life. A node that is not among them observes: it fetches, and has no vote."""
+    voter_history: VoterHistory
+    """Who votes, as the settings say or the log. A node that is not among them observes: it fetches, and does
+    not stand for election."""
     log: RaftLog
     clock: Clock
     random: Random
@@ -61,8 +63,26 @@ class State:
         return None
 
     @property
+    def voters(self) -> frozenset[int]:
+        """The ids of the voters that count now."""
+        return self.voter_history.latest.ids
+
+    @property
     def is_voter(self) -> bool:
         return self.node_id in self.voters
+
+    @property
+    def may_stand(self) -> bool:
+        """Whether this node may stand for election. A voter may; so may one that is about to leave, while its
+        removal may not be committed: it may be the only node whose log the others can accept."""
+        history = self.voter_history
+        leaving = history.latest_offset >= self.high_watermark and self.node_id in history.previous.ids
+        return self.is_voter or leaving
+
+    @property
+    def own_vote(self) -> frozenset[int]:
+        """This node's vote for itself; none when it is about to leave."""
+        return self.voters & {self.node_id}
 
     @property
     def others(self) -> list[int]:
@@ -102,20 +122,22 @@ class State:
         """What holds between any two steps."""
         assert 0 <= self.high_watermark <= self.log.end_offset, "committed, and not here"
         assert self.log.last_epoch <= self.epoch, "a batch of an epoch that has not begun"
-        assert self.voted_for is None or self.voted_for in self.voters, "a vote for somebody who is no voter"
         match self.role:
             case Leader() as leader:
                 self._check_leader(leader)
             case Candidate() | Resigned():
-                assert self.is_voter, "an observer stood for election"
+                assert self.may_stand, "an observer stood for election"
                 assert self.voted_for == self.node_id, "stood for election without its own vote"
             case Follower(leader_id=leader_id):
-                assert leader_id in self.voters - {self.node_id}, f"follows {leader_id}"
+                assert leader_id != self.node_id, "follows itself"
 
     def _check_leader(self, leader: Leader) -> None:
-        assert self.is_voter, "an observer leads"
+        leaving = self.voter_history.latest_offset >= self.high_watermark
+        assert self.is_voter or leaving, "an observer leads"
         assert self.voted_for == self.node_id, "leads without its own vote"
-        assert len(leader.granted & self.voters) >= self.majority, "leads without a majority"
+        votes = leader.granted & leader.elected_by
+        assert len(votes) > len(leader.elected_by) // 2, "leads without a majority"
+        assert self.voters <= leader.progress.keys(), "a voter whose progress nobody watches"
         assert self.log.last_epoch == self.epoch, "leads without a batch of its epoch"
         assert leader.epoch_start_offset < self.log.end_offset
         for node, progress in leader.progress.items():

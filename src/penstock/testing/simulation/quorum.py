@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from penstock.raft.messages import Request, Response
+from penstock.raft.voters import VoterSet
 from penstock.records.record import Record, encode_batch
 from penstock.testing.simulation.quorum_network import QuorumNetwork
 from penstock.testing.simulation.quorum_node import QuorumNode
@@ -18,6 +19,7 @@ PROPOSE_MS: Final = 30.0
 FAULT_MS: Final = 200.0
 FAULT_LASTS_MS: Final = (60.0, 400.0)
 SNAPSHOT_MS: Final = 400.0
+CHANGE_VOTERS_MS: Final = 150.0
 DEPOSED: Final = (0.2, 0.9)
 DEPOSED_WITHIN_MS: Final = (20.0, 200.0)
 PEACE_MS: Final = 3_000.0
@@ -36,6 +38,7 @@ class QuorumOutcome:
     acknowledged: int
     snapshots: int
     installed: int
+    voter_changes: int
     faults: tuple[tuple[str, int], ...]
 
 
@@ -43,8 +46,10 @@ class QuorumRun:
     """One run. `run` raises an AssertionError when anything does not hold; `elapsed_ms` says when that
     was."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, *, changing_voters: bool = False) -> None:
+        """With `changing_voters`, nodes become voters and observers while everything else goes on."""
         self._seed = seed
+        self._changing_voters = changing_voters
         self._world = World(seed)
         self._random = self._world.random
         count = self._random.choice([1, 3, 3, 3, 5, 5])
@@ -74,6 +79,8 @@ class QuorumRun:
         self._world.after(PROPOSE_MS, self._propose)
         self._world.after(FAULT_MS, self._fault)
         self._world.after(SNAPSHOT_MS, self._snapshot)
+        if self._changing_voters:
+            self._world.after(CHANGE_VOTERS_MS, self._change_voters)
         self._world.run(duration_ms, _nothing)
         self._make_peace()
         self._rules.check_acknowledged(self._acknowledged)
@@ -90,6 +97,7 @@ class QuorumRun:
             len(self._acknowledged),
             self._counts["snapshot"],
             sum(node.installed for node in self._nodes.values()),
+            self._counts["voter_change"],
             faults,
         )
 
@@ -138,6 +146,15 @@ class QuorumRun:
         node = self._random.choice(list(self._nodes.values()))
         self._counts["snapshot"] += node.snapshot()
         self._world.after(self._random.expovariate(1 / SNAPSHOT_MS), self._snapshot)
+
+    def _change_voters(self) -> None:
+        """Ask each node that believes to lead to let another node join or leave."""
+        changed = self._random.choice(list(self._nodes))
+        for node in self._nodes.values():
+            if node.raft is not None and node.raft.is_leader:
+                ids = node.raft.state.voters ^ {changed}
+                self._counts["voter_change"] += bool(ids) and node.change_voters(VoterSet.of_ids(ids))
+        self._world.after(self._random.expovariate(1 / CHANGE_VOTERS_MS), self._change_voters)
 
     # Faults
 

@@ -11,10 +11,13 @@ from typing import Final
 
 from penstock.controller.quorum_log import QuorumLog
 from penstock.controller.quorum_state import read_election, write_election
+from penstock.raft.control_records import voters_batch
 from penstock.raft.messages import OffsetAndEpoch, Request, Response
-from penstock.raft.raft import Raft
+from penstock.raft.raft import NotLeader, Raft, VoterChangeRefused
 from penstock.raft.timeouts import Timeouts
+from penstock.raft.voters import VoterSet
 from penstock.records.batch import iter_headers
+from penstock.records.record import Record, decode_batch, encode_batch
 from penstock.settings import TopicSettings
 from penstock.storage.log import Log
 from penstock.testing.disk import SimDisk
@@ -50,8 +53,18 @@ class Replayed:
         self.offset = next_offset
         self.digest = hashlib.sha256(self.digest.encode() + batch).hexdigest()
 
-    def to_bytes(self) -> bytes:
-        return json.dumps([self.offset, self.digest]).encode()
+    def to_snapshot(self, voters: VoterSet | None) -> bytes:
+        """As the controller writes one: the voters first, when the log names any, then the state."""
+        named = b"" if voters is None else voters_batch(voters, 0)
+        state = Record(None, json.dumps([self.offset, self.digest]).encode())
+        return named + bytes(encode_batch([state]))
+
+    @classmethod
+    def from_snapshot(cls, data: bytes) -> Replayed:
+        for position, header in iter_headers(data):
+            if not header.is_control:
+                return cls(*json.loads(decode_batch(data, position)[0].value or b""))
+        raise AssertionError("a snapshot without a state")
 
 
 class QuorumNode:
@@ -143,6 +156,17 @@ class QuorumNode:
         self._turn()
         return proposed
 
+    def change_voters(self, voters: VoterSet) -> bool:
+        """Whether the change is on its way."""
+        if self.raft is None or self._paused is not None:
+            return False
+        try:
+            self.raft.change_voters(voters)
+        except (NotLeader, VoterChangeRefused):
+            return False
+        self._turn()
+        return True
+
     def resign(self) -> None:
         if self.raft is not None and self._paused is None:
             self.raft.resign()
@@ -155,7 +179,7 @@ class QuorumNode:
         raft.tick()
         ready = raft.ready()
         if ready.election is not None:
-            write_election(self.disk, PATH, ready.election, self._voters)
+            write_election(self.disk, PATH, ready.election, raft.state.voter_history)
         if ready.installed is not None:
             self.replayed = self._from_snapshot(ready.installed)
             self.installed += 1
@@ -183,7 +207,8 @@ class QuorumNode:
         if self.raft is None or self._paused is not None or (latest is not None and latest.offset >= offset):
             return False
         name = OffsetAndEpoch(offset, self.log.epochs.epoch_of(offset - 1))
-        self.quorum_log.write_snapshot(name, self.replayed.to_bytes())
+        voters = self.raft.state.voter_history.at(offset)
+        self.quorum_log.write_snapshot(name, self.replayed.to_snapshot(voters))
         if self.log.expire():
             self.log.remove_expired()
         return True
@@ -201,6 +226,6 @@ class QuorumNode:
             return Replayed()
         chunk = self.quorum_log.read_snapshot(snapshot, 0, 1 << 20)
         assert chunk is not None
-        replayed = Replayed(*json.loads(chunk.data))
+        replayed = Replayed.from_snapshot(chunk.data)
         assert replayed.offset == snapshot.offset
         return replayed
