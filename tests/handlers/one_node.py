@@ -67,9 +67,7 @@ class OneNode:
                 pass
 
     def connect(self, principal: Principal = ANONYMOUS, host: str = "127.0.0.1") -> Session:
-        session = Session(self.broker, LISTENER, host)
-        session._principal = principal
-        return session
+        return Session(self.broker, LISTENER, host, principal=principal)
 
     @property
     def broker(self) -> Broker:

@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.testclient import TestClient
 
+from penstock.security.access import Open
 from penstock.security.principals import Principal, user
 from penstock.web import (
     Answer,
@@ -54,12 +55,33 @@ async def raw(_call: Call) -> Response:
 
 ROUTES = (
     Route(
-        "GET", "/things/{thing}", show, "Shows.", query=(Query("deep", bool, False), Query("limit", int, -1))
+        "GET",
+        "/things/{thing}",
+        show,
+        "Shows.",
+        access=Open("a test"),
+        query=(Query("deep", bool, False), Query("limit", int, -1)),
     ),
-    Route("GET", "/things/known", raw, "A literal path beside a parameter."),
-    Route("POST", "/things/{thing}", greet, "Greets.", body=Greeting, returns=dict[str, str], status=201),
-    Route("GET", "/refused", refuse, "Refuses.", problems=(Problem(404, "No such subject", 40401),)),
-    Route("GET", "/broken", break_down, "Breaks."),
+    Route("GET", "/things/known", raw, "A literal path beside a parameter.", access=Open("a test")),
+    Route(
+        "POST",
+        "/things/{thing}",
+        greet,
+        "Greets.",
+        access=Open("a test"),
+        body=Greeting,
+        returns=dict[str, str],
+        status=201,
+    ),
+    Route(
+        "GET",
+        "/refused",
+        refuse,
+        "Refuses.",
+        access=Open("a test"),
+        problems=(Problem(404, "No such subject", 40401),),
+    ),
+    Route("GET", "/broken", break_down, "Breaks.", access=Open("a test")),
 )
 
 

@@ -8,12 +8,14 @@ import sys
 import urllib.request
 
 PROGRAM = """
+from penstock.security.access import Open
 from penstock.web import Route, Service, make_app, serve
 
 async def hello(call):
     return {"hello": "world"}
 
-serve(make_app(Service("Hello", "1", "Says hello."), (Route("GET", "/", hello, "Says it."),)), "127.0.0.1", 0)
+route = Route("GET", "/", hello, "Says it.", access=Open("a test"))
+serve(make_app(Service("Hello", "1", "Says hello."), (route,)), "127.0.0.1", 0)
 """
 
 

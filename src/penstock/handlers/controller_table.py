@@ -20,20 +20,31 @@ from penstock.handlers.request import Request
 from penstock.handlers.table import FORWARDED, HANDLERS
 from penstock.protocol.api_versions import ApiRange
 from penstock.protocol.apis import Api
+from penstock.security.access import ApiAccess
 
 
 class Handler(Protocol):
-    """A module with these two names, or anything like it."""
+    """A module with these three names, or anything like it."""
 
     @property
     def VERSIONS(self) -> tuple[int, int]: ...  # noqa: N802
 
+    @property
+    def ACCESS(self) -> ApiAccess: ...  # noqa: N802
+
     def handle(self, request: Request, broker: Broker, /) -> Outcome: ...
 
 
+_EVERYWHERE: Final = (
+    Api.API_VERSIONS,
+    Api.SASL_HANDSHAKE,
+    Api.SASL_AUTHENTICATE,
+    Api.DESCRIBE_CLUSTER,
+)
+
 CONTROLLER_HANDLERS: Final[dict[Api, Handler]] = {
     **QUORUM_HANDLERS,
-    **{api: HANDLERS[api] for api in (*sorted(FORWARDED), Api.API_VERSIONS, Api.DESCRIBE_CLUSTER)},
+    **{api: HANDLERS[api] for api in (*sorted(FORWARDED), *_EVERYWHERE)},
     Api.BROKER_REGISTRATION: broker_registration,
     Api.BROKER_HEARTBEAT: broker_heartbeat,
     Api.ALTER_PARTITION: alter_partition,

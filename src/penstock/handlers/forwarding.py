@@ -20,8 +20,8 @@ from penstock.handlers.throttling import Handle
 from penstock.protocol.apis import Api, is_flexible
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_request, read_response
-from penstock.protocol.primitives import Reader, Writer
-from penstock.security.principals import ANONYMOUS, Principal
+from penstock.protocol.primitives import MalformedMessage, Reader, Writer
+from penstock.security.principals import Principal
 
 ENVELOPE_VERSION: Final = 0
 _PRINCIPAL_VERSION: Final = 0
@@ -39,32 +39,46 @@ def forwarding(handle: Handle) -> Handle:
     return handle_or_forward
 
 
-def ask_in_envelope(broker: ControllerLink, api: Api, version: int, body: bytes) -> Promise[bytes]:
-    """A request of the broker itself."""
+def ask_for(
+    broker: ControllerLink, asker: Request | None, api: Api, version: int, body: bytes
+) -> Promise[bytes]:
+    """A request of our own making: for the client behind `asker`, or for the broker itself."""
     frame = _header(api, version) + body
-    return broker.channel.ask(Api.ENVELOPE, ENVELOPE_VERSION, envelope(frame, ANONYMOUS, "127.0.0.1"))
+    sealed = envelope(frame, None) if asker is None else envelope(frame, asker.principal, asker.host)
+    return broker.channel.ask(Api.ENVELOPE, ENVELOPE_VERSION, sealed)
 
 
-def envelope(frame: bytes, principal: Principal, host: str) -> bytes:
-    """The body of an Envelope around a whole request."""
+def envelope(frame: bytes, principal: Principal | None, host: str = "127.0.0.1") -> bytes:
+    """The body of an Envelope around a whole request. Without a principal the sender asks for itself."""
     fields = {
         "request_data": frame,
-        "request_principal": write_principal(principal),
+        "request_principal": None if principal is None else write_principal(principal),
         "client_host_address": ipaddress.ip_address(host).packed,
     }
     return encode_request(Api.ENVELOPE, ENVELOPE_VERSION, fields)
 
 
 def write_principal(principal: Principal) -> bytes:
-    """Kafka's DefaultPrincipalData."""
-    kind, _, name = principal.name.rpartition(":")
+    """Kafka's DefaultPrincipalData, behind its version."""
     writer = Writer(flexible=True)
     writer.int16(_PRINCIPAL_VERSION)
-    writer.string(kind or "User")
-    writer.string(name)
+    writer.string(principal.kind)
+    writer.string(principal.name)
     writer.boolean(False)  # not known by a delegation token
     writer.tags()
     return bytes(writer.data)
+
+
+def read_principal(data: bytes) -> Principal:
+    """KafkaError for anything but Kafka's DefaultPrincipalData."""
+    reader = Reader(memoryview(data), flexible=True)
+    try:
+        version = reader.int16()
+        if version != _PRINCIPAL_VERSION:
+            raise MalformedMessage(f"version {version} of a principal is not known")
+        return Principal(reader.string(), reader.string())
+    except MalformedMessage as error:
+        raise KafkaError(ErrorCode.PRINCIPAL_DESERIALIZATION_FAILURE, str(error)) from error
 
 
 def _header(api: Api, version: int) -> bytes:

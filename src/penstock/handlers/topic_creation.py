@@ -11,8 +11,9 @@ from penstock.controller.metadata_records import PartitionRecord
 from penstock.controller.topics import NewTopic, decide_create
 from penstock.coordinator.promise import Promise
 from penstock.groups.coordinator import OFFSETS_TOPIC
-from penstock.handlers.forwarding import ask_in_envelope
+from penstock.handlers.forwarding import ask_for
 from penstock.handlers.parts import TopicMaking
+from penstock.handlers.request import Request
 from penstock.handlers.throttling import Mutations
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
@@ -41,14 +42,16 @@ def create_topic(
     return broker.controller.submit(decide)
 
 
-def want_topic(broker: TopicMaking, wish: NewTopic, mutations: Mutations | None = None) -> TopicState | None:
+def want_topic(
+    broker: TopicMaking, wish: NewTopic, mutations: Mutations | None = None, asker: Request | None = None
+) -> TopicState | None:
     """The topic, which is created if it is not there; None while it is on its way. KafkaError when it is
-    refused."""
+    refused. `asker` is the client's request that needs the topic; without it the broker itself does."""
     name = wish.name
     if name not in broker.controller.image.topics:
         coming = broker.coming_topics.get(name)
         if coming is None and len(broker.coming_topics) < _MAX_COMING:
-            coming = broker.coming_topics[name] = _request(broker, wish, mutations)
+            coming = broker.coming_topics[name] = _request(broker, wish, mutations, asker)
         if coming is not None and coming.done:
             broker.coming_topics.pop(name, None)
             try:
@@ -60,7 +63,9 @@ def want_topic(broker: TopicMaking, wish: NewTopic, mutations: Mutations | None 
     return broker.controller.image.topics.get(name)
 
 
-def _request(broker: TopicMaking, wish: NewTopic, mutations: Mutations | None) -> Promise[Any]:
+def _request(
+    broker: TopicMaking, wish: NewTopic, mutations: Mutations | None, asker: Request | None
+) -> Promise[Any]:
     if broker.controller.is_active:
         return create_topic(broker, wish, mutations=mutations)
     topic = {
@@ -72,7 +77,7 @@ def _request(broker: TopicMaking, wish: NewTopic, mutations: Mutations | None) -
     }
     fields = {"topics": [topic], "timeout": broker.settings.request_timeout_ms, "validate_only": False}
     body = encode_request(Api.CREATE_TOPICS, _CREATE_VERSION, fields)
-    return ask_in_envelope(broker, Api.CREATE_TOPICS, _CREATE_VERSION, body)
+    return ask_for(broker, asker, Api.CREATE_TOPICS, _CREATE_VERSION, body)
 
 
 def ensure_offsets_topic(broker: TopicMaking) -> TopicState:

@@ -17,6 +17,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from penstock.security.access import Open
 from penstock.web.bodies import decode_body, read_body
 from penstock.web.errors import HttpError, encode
 from penstock.web.negotiation import JSON, PLAIN_JSON, MediaTypes, check_consumed, choose_produced
@@ -55,7 +56,14 @@ def make_app(service: Service, routes: tuple[Route, ...]) -> App:
     async def openapi(_call: Call) -> Response:
         return Response(encoded, media_type=JSON)
 
-    own = Route("GET", "/openapi.json", openapi, "This document.", media_types=PLAIN_JSON)
+    own = Route(
+        "GET",
+        "/openapi.json",
+        openapi,
+        "This document.",
+        media_types=PLAIN_JSON,
+        access=Open("the document describes the service, not its data"),
+    )
     return _Application(service, (*routes, own))
 
 

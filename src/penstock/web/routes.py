@@ -9,6 +9,7 @@ from typing import Any, cast
 from starlette.requests import Request
 from starlette.responses import Response
 
+from penstock.security.access import RouteAccess
 from penstock.security.principals import Principal
 from penstock.web.negotiation import MediaTypes
 
@@ -82,6 +83,8 @@ class Route:
     """Segments between slashes; `{name}` takes one whole segment, whatever is written in it as %2F."""
     handler: Handler
     summary: str
+    access: RouteAccess = field(kw_only=True)
+    """What a caller needs; a house test walks the tables of all services."""
     body: Any = None
     """What msgspec decodes the body to; None leaves the body to the handler (`call.request.stream()`)."""
     body_optional: bool = False

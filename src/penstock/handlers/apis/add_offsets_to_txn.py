@@ -16,10 +16,15 @@ from penstock.handlers.transactional import KNOWS_PRODUCER_FENCED_FROM, as_known
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, read_request
+from penstock.security.access import Access
 from penstock.security.operations import Operation, ResourceType
 from penstock.transactions.transaction import CLASSIC
 
 VERSIONS: Final = (0, 4)
+ACCESS: Final = (
+    Access(Operation.WRITE, ResourceType.TRANSACTIONAL_ID),
+    Access(Operation.READ, ResourceType.GROUP),
+)
 
 
 def handle(request: Request, broker: CoordinatorParts) -> Outcome:

@@ -16,10 +16,16 @@ from penstock.handlers.transactional import KNOWS_PRODUCER_FENCED_FROM, as_known
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, read_request
+from penstock.security.access import Access, Refusal
 from penstock.security.operations import Operation, ResourceType
 from penstock.transactions.transaction import CLASSIC, EPOCH_PER_TRANSACTION, TopicPartition
 
 VERSIONS: Final = (0, 5)
+ACCESS: Final = (
+    Access(Operation.WRITE, ResourceType.TRANSACTIONAL_ID, Refusal.EACH, when="a client asks"),
+    Access(Operation.CLUSTER_ACTION, ResourceType.CLUSTER, when="a broker asks"),
+    Access(Operation.WRITE, ResourceType.TOPIC, Refusal.EACH),
+)
 BATCHED_FROM: Final = 4
 
 

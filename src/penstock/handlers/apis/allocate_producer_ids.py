@@ -9,6 +9,7 @@ from penstock.controller.alter_partition import check_broker
 from penstock.controller.controller import Decision
 from penstock.controller.image import Image
 from penstock.controller.producer_ids import decide_producer_ids
+from penstock.handlers.nodes_only import if_node
 from penstock.handlers.parts import ControllerParts
 from penstock.handlers.promised import CONTROLLER_SECONDS, decided, reply_when_done
 from penstock.handlers.reply import Outcome
@@ -16,8 +17,10 @@ from penstock.handlers.request import Request
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, read_request
+from penstock.security.access import CLUSTER_ACTION
 
 VERSIONS: Final = (0, 0)
+ACCESS: Final = CLUSTER_ACTION
 
 
 def handle(request: Request, broker: ControllerParts) -> Outcome:
@@ -27,7 +30,7 @@ def handle(request: Request, broker: ControllerParts) -> Outcome:
         check_broker(image, wanted.broker_id, wanted.broker_epoch)
         return decide_producer_ids(image, wanted.broker_id, wanted.broker_epoch)
 
-    promise = broker.controller.submit(decide)
+    promise = if_node(request, broker, lambda: broker.controller.submit(decide))
 
     def encode() -> bytes:
         code, block = ErrorCode.NONE, range(0)

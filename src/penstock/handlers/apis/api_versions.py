@@ -12,8 +12,10 @@ from penstock.handlers.reply import Reply
 from penstock.handlers.request import Request
 from penstock.protocol import api_versions
 from penstock.protocol.errors import ErrorCode
+from penstock.security.access import Open
 
 VERSIONS: Final = (0, 4)
+ACCESS: Final = Open("a client asks it before it has authenticated")
 
 
 def handle(request: Request, broker: MetadataParts) -> Reply:

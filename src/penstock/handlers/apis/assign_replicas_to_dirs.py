@@ -11,6 +11,7 @@ from penstock.controller.directories import decide_assign
 from penstock.controller.image import Image
 from penstock.controller.metadata_records import MetadataRecord
 from penstock.controller.rules import rules_of
+from penstock.handlers.nodes_only import if_node
 from penstock.handlers.parts import ControllerParts
 from penstock.handlers.promised import CONTROLLER_SECONDS, decided, reply_when_done
 from penstock.handlers.reply import Outcome
@@ -18,8 +19,10 @@ from penstock.handlers.request import Request
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, id_bytes, read_request
+from penstock.security.access import CLUSTER_ACTION
 
 VERSIONS: Final = (0, 0)
+ACCESS: Final = CLUSTER_ACTION
 
 Errors = dict[tuple[bytes, int], ErrorCode]  # by topic id and partition
 
@@ -31,7 +34,7 @@ def handle(request: Request, broker: ControllerParts) -> Outcome:
         check_broker(image, told.broker_id, told.broker_epoch)
         return _decide_all(image, told, broker)
 
-    promise = broker.controller.submit(decide)
+    promise = if_node(request, broker, lambda: broker.controller.submit(decide))
 
     def encode() -> bytes:
         fields: dict[str, Any] = {"throttle_time": 0, "error_code": ErrorCode.NONE, "directories": ()}

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Final
 
 from penstock.controller.brokers import Heartbeat, Told
+from penstock.handlers.nodes_only import if_node
 from penstock.handlers.parts import ControllerParts
 from penstock.handlers.promised import CONTROLLER_SECONDS, decided, reply_when_done
 from penstock.handlers.reply import Outcome
@@ -13,8 +14,10 @@ from penstock.handlers.request import Request
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, id_bytes, read_request
+from penstock.security.access import CLUSTER_ACTION
 
 VERSIONS: Final = (0, 1)
+ACCESS: Final = CLUSTER_ACTION
 _NOTHING: Final = Told(fenced=True, caught_up=False, may_stop=False)
 
 
@@ -28,7 +31,7 @@ def handle(request: Request, broker: ControllerParts) -> Outcome:
         wanted.want_shut_down,
         frozenset(id_bytes(directory) for directory in getattr(wanted, "offline_log_dirs", ())),
     )
-    promise = broker.membership.heartbeat(beat)
+    promise = if_node(request, broker, lambda: broker.membership.heartbeat(beat))
 
     def encode() -> bytes:
         code, told = ErrorCode.NONE, _NOTHING

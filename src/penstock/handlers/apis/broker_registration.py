@@ -7,6 +7,7 @@ from typing import Final
 
 from penstock.controller.broker_records import Endpoint
 from penstock.controller.brokers import Registration
+from penstock.handlers.nodes_only import if_node
 from penstock.handlers.parts import ControllerParts
 from penstock.handlers.promised import CONTROLLER_SECONDS, decided, reply_when_done
 from penstock.handlers.reply import Outcome
@@ -14,8 +15,10 @@ from penstock.handlers.request import Request
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, id_bytes, read_request
+from penstock.security.access import CLUSTER_ACTION
 
 VERSIONS: Final = (0, 4)
+ACCESS: Final = CLUSTER_ACTION
 
 
 def handle(request: Request, broker: ControllerParts) -> Outcome:
@@ -29,7 +32,7 @@ def handle(request: Request, broker: ControllerParts) -> Outcome:
         getattr(wanted, "previous_broker_epoch", -1),
         tuple(id_bytes(directory) for directory in getattr(wanted, "log_dirs", ())),
     )
-    promise = broker.membership.register(wish)
+    promise = if_node(request, broker, lambda: broker.membership.register(wish))
 
     def encode() -> bytes:
         code, epoch = ErrorCode.NONE, -1

@@ -18,9 +18,14 @@ from penstock.protocol.heartbeats import (
     encode_consumer_response,
     read_consumer_heartbeat,
 )
+from penstock.security.access import Access
 from penstock.security.operations import Operation, ResourceType
 
 VERSIONS: Final = (0, 1)
+ACCESS: Final = (
+    Access(Operation.READ, ResourceType.GROUP),
+    Access(Operation.DESCRIBE, ResourceType.TOPIC),
+)
 MEMBER_ID_REQUIRED_FROM: Final = 1
 
 

@@ -17,9 +17,11 @@ from penstock.handlers.throttling import Mutations
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, milliseconds, read_request
+from penstock.security.access import Access, Refusal
 from penstock.security.operations import Operation, ResourceType
 
 VERSIONS: Final = (0, 3)
+ACCESS: Final = (Access(Operation.ALTER, ResourceType.TOPIC, Refusal.EACH),)
 STRICT_FROM: Final = 3  # a client of this version knows that a quota may refuse partitions (KIP-599)
 
 

@@ -18,9 +18,11 @@ from penstock.handlers.topic_creation import create_topic
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, milliseconds, read_request
+from penstock.security.access import Access, Refusal
 from penstock.security.operations import Operation, ResourceType
 
 VERSIONS: Final = (2, 7)
+ACCESS: Final = (Access(Operation.CREATE, ResourceType.TOPIC, Refusal.EACH),)
 STRICT_FROM: Final = 6  # a client of this version knows that a quota may refuse a topic (KIP-599)
 
 

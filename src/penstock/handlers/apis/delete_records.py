@@ -16,10 +16,12 @@ from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, milliseconds, read_request
 from penstock.replication.partition import Partition
 from penstock.replication.waiters import LookedAt
+from penstock.security.access import Access, Refusal
 from penstock.security.operations import Operation, ResourceType
 from penstock.storage.errors import StorageError
 
 VERSIONS: Final = (0, 2)
+ACCESS: Final = (Access(Operation.DELETE, ResourceType.TOPIC, Refusal.EACH),)
 HIGH_WATERMARK: Final = -1
 NO_LOW_WATERMARK: Final = -1
 

@@ -18,9 +18,14 @@ from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, id_bytes, milliseconds, read_request
 from penstock.protocol.primitives import ZERO_UUID
+from penstock.security.access import Access, Refusal
 from penstock.security.operations import Operation, ResourceType
 
 VERSIONS: Final = (1, 6)
+ACCESS: Final = (
+    Access(Operation.DESCRIBE, ResourceType.TOPIC, Refusal.HIDDEN, when="the topic is named by its id"),
+    Access(Operation.DELETE, ResourceType.TOPIC, Refusal.EACH),
+)
 STRICT_FROM: Final = 5  # a client of this version knows that a quota may refuse a topic (KIP-599)
 
 

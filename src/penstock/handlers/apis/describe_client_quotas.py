@@ -12,9 +12,11 @@ from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, read_request
 from penstock.quotas.entities import Entity
+from penstock.security.access import Access
 from penstock.security.operations import Operation, ResourceType
 
 VERSIONS: Final = (0, 1)
+ACCESS: Final = (Access(Operation.DESCRIBE_CONFIGS, ResourceType.CLUSTER),)
 
 
 def handle(request: Request, broker: MetadataParts) -> Reply:

@@ -13,9 +13,11 @@ from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages import encode_response, read_request
 from penstock.protocol.metadata import OPERATIONS_NOT_ASKED, Node
+from penstock.security.access import Open
 from penstock.security.operations import ResourceType
 
 VERSIONS: Final = (0, 2)
+ACCESS: Final = Open("every client must find the brokers; the bits of what it may do are computed")
 BROKERS: Final = 1
 CONTROLLERS: Final = 2
 

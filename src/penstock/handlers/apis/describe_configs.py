@@ -14,9 +14,15 @@ from penstock.handlers.request import Request
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, read_request
+from penstock.security.access import Access, Refusal
 from penstock.security.operations import Operation, ResourceType
 
 VERSIONS: Final = (1, 4)
+ACCESS: Final = (
+    Access(Operation.DESCRIBE_CONFIGS, ResourceType.TOPIC, Refusal.EACH),
+    Access(Operation.DESCRIBE_CONFIGS, ResourceType.GROUP, Refusal.EACH),
+    Access(Operation.DESCRIBE_CONFIGS, ResourceType.CLUSTER, Refusal.EACH, when="of a broker or its loggers"),
+)
 
 
 def handle(request: Request, broker: MetadataParts) -> Reply:

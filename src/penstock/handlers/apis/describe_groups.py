@@ -15,9 +15,11 @@ from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, read_request
 from penstock.protocol.metadata import OPERATIONS_NOT_ASKED
+from penstock.security.access import Access, Refusal
 from penstock.security.operations import Operation, ResourceType
 
 VERSIONS: Final = (0, 6)
+ACCESS: Final = (Access(Operation.DESCRIBE, ResourceType.GROUP, Refusal.EACH),)
 NOT_FOUND_FROM: Final = 6
 """Before, a group that is not there was described as `Dead`, without an error."""
 

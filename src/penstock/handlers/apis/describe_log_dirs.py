@@ -12,11 +12,13 @@ from penstock.handlers.request import Request
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages import encode_response, read_request
+from penstock.security.access import Access
 from penstock.security.operations import Operation, ResourceType
 from penstock.storage.directory import LogDirectory
 from penstock.storage.log import Log
 
 VERSIONS: Final = (1, 4)
+ACCESS: Final = (Access(Operation.DESCRIBE, ResourceType.CLUSTER),)
 
 Named = dict[tuple[str, int], Log]
 

@@ -11,10 +11,12 @@ from penstock.handlers.request import Request
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, read_request
+from penstock.security.access import Access, Refusal
 from penstock.security.operations import Operation, ResourceType
 from penstock.storage.producers import ActiveProducer
 
 VERSIONS: Final = (0, 0)
+ACCESS: Final = (Access(Operation.READ, ResourceType.TOPIC, Refusal.EACH),)
 
 
 def handle(request: Request, broker: DataParts) -> Reply:

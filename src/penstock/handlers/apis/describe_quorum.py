@@ -15,9 +15,11 @@ from penstock.protocol.messages import encode_response, read_request
 from penstock.protocol.primitives import ZERO_UUID
 from penstock.raft.roles import Leader, Progress
 from penstock.raft.state import State
+from penstock.security.access import Access
 from penstock.security.operations import Operation, ResourceType
 
 VERSIONS: Final = (0, 2)
+ACCESS: Final = (Access(Operation.DESCRIBE, ResourceType.CLUSTER),)
 
 
 def handle(request: Request, broker: ControllerParts) -> Reply:

@@ -14,9 +14,11 @@ from penstock.handlers.request import Request
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, read_request
+from penstock.security.access import Access, Refusal
 from penstock.security.operations import Operation, ResourceType
 
 VERSIONS: Final = (0, 0)
+ACCESS: Final = (Access(Operation.DESCRIBE, ResourceType.TOPIC, Refusal.EACH),)
 
 
 def handle(request: Request, broker: MetadataParts) -> Reply:

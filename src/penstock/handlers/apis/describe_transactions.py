@@ -14,11 +14,16 @@ from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, read_request
 from penstock.records.batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
+from penstock.security.access import Access, Refusal
 from penstock.security.operations import Operation, ResourceType
 from penstock.transactions.transaction import NO_TIME, Transaction
 from penstock.transactions.transaction_records import by_topic
 
 VERSIONS: Final = (0, 0)
+ACCESS: Final = (
+    Access(Operation.DESCRIBE, ResourceType.TRANSACTIONAL_ID, Refusal.EACH),
+    Access(Operation.DESCRIBE, ResourceType.TOPIC, Refusal.HIDDEN),
+)
 
 _UNKNOWN: Final[dict[str, Any]] = {
     "transaction_state": "",

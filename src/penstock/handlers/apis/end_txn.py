@@ -15,11 +15,13 @@ from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, read_request
 from penstock.records.batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
-from penstock.security.operations import Operation
+from penstock.security.access import Access
+from penstock.security.operations import Operation, ResourceType
 from penstock.transactions.shard import Identity
 from penstock.transactions.transaction import CLASSIC, EPOCH_PER_TRANSACTION
 
 VERSIONS: Final = (0, 5)
+ACCESS: Final = (Access(Operation.WRITE, ResourceType.TRANSACTIONAL_ID),)
 RAISES_EPOCH_FROM: Final = 5
 
 

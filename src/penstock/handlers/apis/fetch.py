@@ -36,11 +36,16 @@ from penstock.replication.following import Position
 from penstock.replication.partition import Partition
 from penstock.replication.replica import Fetched
 from penstock.replication.waiters import LookedAt, Waiters
+from penstock.security.access import Access, Refusal
 from penstock.security.operations import Operation, ResourceType
 from penstock.storage.aborted import Aborted
 from penstock.storage.errors import StorageError
 
 VERSIONS: Final = (4, 17)
+ACCESS: Final = (
+    Access(Operation.READ, ResourceType.TOPIC, Refusal.EACH),
+    Access(Operation.CLUSTER_ACTION, ResourceType.CLUSTER, when="a replica fetches"),
+)
 ANY_REPLICA_FROM: Final = 11
 LAST_WITHOUT_STORAGE_ERROR: Final = 5
 MAX_WAIT_MS: Final = (

@@ -19,9 +19,14 @@ from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, read_request
 from penstock.protocol.metadata import Node
+from penstock.security.access import Access, Refusal
 from penstock.security.operations import Operation, ResourceType
 
 VERSIONS: Final = (0, 6)
+ACCESS: Final = (
+    Access(Operation.DESCRIBE, ResourceType.GROUP, Refusal.EACH, when="of a group"),
+    Access(Operation.DESCRIBE, ResourceType.TRANSACTIONAL_ID, Refusal.EACH, when="of a transaction"),
+)
 GROUP: Final = 0
 TRANSACTION: Final = 1
 BATCHED_FROM: Final = 4

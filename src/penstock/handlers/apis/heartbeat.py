@@ -12,9 +12,11 @@ from penstock.handlers.reply import Outcome
 from penstock.handlers.request import Request
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.heartbeats import encode_heartbeat_response, read_heartbeat
+from penstock.security.access import Access
 from penstock.security.operations import Operation, ResourceType
 
 VERSIONS: Final = (0, 4)
+ACCESS: Final = (Access(Operation.READ, ResourceType.GROUP),)
 
 
 def handle(request: Request, broker: GroupParts) -> Outcome:

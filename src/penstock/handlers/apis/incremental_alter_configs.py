@@ -16,8 +16,15 @@ from penstock.handlers.reply import Reply, Wait
 from penstock.handlers.request import Request
 from penstock.protocol.apis import Api
 from penstock.protocol.messages import read_request
+from penstock.security.access import Access, Refusal
+from penstock.security.operations import Operation, ResourceType
 
 VERSIONS: Final = (0, 1)
+ACCESS: Final = (
+    Access(Operation.ALTER_CONFIGS, ResourceType.TOPIC, Refusal.EACH),
+    Access(Operation.ALTER_CONFIGS, ResourceType.GROUP, Refusal.EACH),
+    Access(Operation.ALTER_CONFIGS, ResourceType.CLUSTER, Refusal.EACH, when="of a broker"),
+)
 
 
 def handle(request: Request, broker: ControllerParts) -> Reply | Wait:

@@ -20,11 +20,16 @@ from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, milliseconds, read_request
 from penstock.records.batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
+from penstock.security.access import Access
 from penstock.security.operations import Operation, ResourceType
 from penstock.transactions.initialising import Initialise
 from penstock.transactions.shard import Identity
 
 VERSIONS: Final = (0, 5)
+ACCESS: Final = (
+    Access(Operation.WRITE, ResourceType.TRANSACTIONAL_ID, when="the producer is transactional"),
+    Access(Operation.IDEMPOTENT_WRITE, ResourceType.CLUSTER, when="it is not"),
+)
 KNOWS_PRODUCER_FENCED_FROM: Final = 4
 
 

@@ -13,9 +13,11 @@ from penstock.handlers.request import Request
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, milliseconds, read_request
+from penstock.security.access import Access
 from penstock.security.operations import Operation, ResourceType
 
 VERSIONS: Final = (0, 9)
+ACCESS: Final = (Access(Operation.READ, ResourceType.GROUP),)
 MEMBER_ID_REQUIRED_FROM: Final = 4
 NULLABLE_PROTOCOL_FROM: Final = 7
 SKIP_ASSIGNMENT_FROM: Final = 9

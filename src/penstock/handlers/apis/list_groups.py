@@ -13,9 +13,14 @@ from penstock.handlers.request import Request
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, read_request
+from penstock.security.access import Access, Refusal
 from penstock.security.operations import Operation, ResourceType
 
 VERSIONS: Final = (0, 5)
+ACCESS: Final = (
+    Access(Operation.DESCRIBE, ResourceType.CLUSTER, Refusal.HIDDEN),
+    Access(Operation.DESCRIBE, ResourceType.GROUP, Refusal.HIDDEN, when="the cluster may not be described"),
+)
 
 
 def handle(request: Request, broker: GroupParts) -> Outcome:

@@ -13,10 +13,12 @@ from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.fetch import READ_COMMITTED
 from penstock.protocol.list_offsets import ListOffsetsRequest, OffsetAnswer, OffsetQuery, TopicOffsets
 from penstock.replication.partition import Partition
+from penstock.security.access import Access, Refusal
 from penstock.security.operations import Operation, ResourceType
 from penstock.storage.errors import StorageError
 
 VERSIONS: Final = (1, 10)
+ACCESS: Final = (Access(Operation.DESCRIBE, ResourceType.TOPIC, Refusal.EACH),)
 OFFSET_NOT_AVAILABLE_FROM: Final = 5
 SPECIAL_FROM: Final = {
     list_offsets.LATEST: 0,

@@ -12,9 +12,11 @@ from penstock.handlers.request import Request
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages import encode_response, read_request
+from penstock.security.access import Access
 from penstock.security.operations import Operation, ResourceType
 
 VERSIONS: Final = (0, 0)
+ACCESS: Final = (Access(Operation.DESCRIBE, ResourceType.CLUSTER),)
 
 
 def handle(request: Request, broker: MetadataParts) -> Reply:

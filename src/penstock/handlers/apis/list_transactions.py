@@ -15,10 +15,12 @@ from penstock.handlers.request import Request
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, read_request
+from penstock.security.access import Access, Refusal
 from penstock.security.operations import Operation, ResourceType
 from penstock.transactions.transaction import State, Transaction
 
 VERSIONS: Final = (0, 2)
+ACCESS: Final = (Access(Operation.DESCRIBE, ResourceType.TRANSACTIONAL_ID, Refusal.HIDDEN),)
 EVERY_DURATION: Final = -1
 
 _TITLES: Final = {state.title: state for state in State}

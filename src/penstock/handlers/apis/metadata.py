@@ -22,9 +22,15 @@ from penstock.protocol.apis import NEVER
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.metadata import MetadataRequest, PartitionInfo, TopicInfo, TopicWanted
 from penstock.protocol.primitives import ZERO_UUID
+from penstock.security.access import Access, Refusal
 from penstock.security.operations import Operation, ResourceType
 
 VERSIONS: Final = (0, 13)
+ACCESS: Final = (
+    Access(Operation.DESCRIBE, ResourceType.TOPIC, Refusal.EACH, when="the topic is named"),
+    Access(Operation.DESCRIBE, ResourceType.TOPIC, Refusal.HIDDEN, when="all topics are asked for"),
+    Access(Operation.CREATE, ResourceType.TOPIC, Refusal.EACH, when="the topic would be created"),
+)
 
 
 def handle(request: Request, broker: TopicMetadataParts) -> Reply:
@@ -97,7 +103,7 @@ def _create(request: Request, name: str, allowed: bool, broker: TopicMetadataPar
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     if not request.may(broker, Operation.CREATE, ResourceType.TOPIC, name):
         raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
-    return want_topic(broker, NewTopic(name), Mutations(request, broker, strict_from=NEVER))
+    return want_topic(broker, NewTopic(name), Mutations(request, broker, strict_from=NEVER), request)
 
 
 def _describe(view: ClusterView, topic: TopicState) -> TopicInfo:

@@ -13,9 +13,14 @@ from penstock.handlers.request import Request
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, read_request
+from penstock.security.access import Access, Refusal
 from penstock.security.operations import Operation, ResourceType
 
 VERSIONS: Final = (0, 0)
+ACCESS: Final = (
+    Access(Operation.DELETE, ResourceType.GROUP),
+    Access(Operation.READ, ResourceType.TOPIC, Refusal.EACH),
+)
 
 
 def handle(request: Request, broker: GroupParts) -> Outcome:

@@ -16,9 +16,14 @@ from penstock.handlers.request import Request
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, id_bytes, read_request
+from penstock.security.access import Access, Refusal
 from penstock.security.operations import Operation, ResourceType
 
 VERSIONS: Final = (1, 10)
+ACCESS: Final = (
+    Access(Operation.DESCRIBE, ResourceType.GROUP, Refusal.EACH),
+    Access(Operation.DESCRIBE, ResourceType.TOPIC, Refusal.EACH),
+)
 GROUP_ERROR_FROM: Final = 2
 BATCHED_FROM: Final = 8
 IDS_FROM: Final = 10

@@ -11,9 +11,14 @@ from penstock.handlers.request import Request
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, read_request
+from penstock.security.access import Access, Refusal
 from penstock.security.operations import Operation, ResourceType
 
 VERSIONS: Final = (2, 4)
+ACCESS: Final = (
+    Access(Operation.DESCRIBE, ResourceType.TOPIC, Refusal.EACH),
+    Access(Operation.CLUSTER_ACTION, ResourceType.CLUSTER, Refusal.EACH, when="the topic may not be"),
+)
 
 
 def handle(request: Request, broker: DataParts) -> Reply:

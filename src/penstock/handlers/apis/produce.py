@@ -34,11 +34,16 @@ from penstock.protocol.produce import (
     read_request,
 )
 from penstock.records.batch import CorruptBatch
+from penstock.security.access import Access, Refusal
 from penstock.security.operations import Operation, ResourceType
 from penstock.storage.contents import InvalidRecords
 from penstock.storage.errors import StorageError
 
 VERSIONS: Final = (0, 13)
+ACCESS: Final = (
+    Access(Operation.WRITE, ResourceType.TOPIC, Refusal.EACH),
+    Access(Operation.WRITE, ResourceType.TRANSACTIONAL_ID, when="the records are transactional"),
+)
 OLDEST_SERVED: Final = 3
 
 _log = logging.getLogger(__name__)

@@ -14,9 +14,11 @@ from penstock.handlers.request import Request
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, read_request
+from penstock.security.access import Access
 from penstock.security.operations import Operation, ResourceType
 
 VERSIONS: Final = (0, 5)
+ACCESS: Final = (Access(Operation.READ, ResourceType.GROUP),)
 PROTOCOL_REQUIRED_FROM: Final = 5
 
 

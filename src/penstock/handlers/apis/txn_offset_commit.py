@@ -30,10 +30,16 @@ from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, read_request
 from penstock.records.batch import NO_SEQUENCE
+from penstock.security.access import Access, Refusal
 from penstock.security.operations import Operation, ResourceType
 from penstock.transactions.transaction import TopicPartition
 
 VERSIONS: Final = (0, 5)
+ACCESS: Final = (
+    Access(Operation.WRITE, ResourceType.TRANSACTIONAL_ID),
+    Access(Operation.READ, ResourceType.GROUP),
+    Access(Operation.READ, ResourceType.TOPIC, Refusal.EACH),
+)
 KNOWS_LOADING_FROM: Final = 2
 KNOWS_ABORTABLE_FROM: Final = 4
 ADDS_FROM: Final = 5

@@ -17,9 +17,11 @@ from penstock.handlers.request import Request
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, milliseconds, read_request
+from penstock.security.access import Access
 from penstock.security.operations import Operation, ResourceType
 
 VERSIONS: Final = (0, 2)
+ACCESS: Final = (Access(Operation.ALTER, ResourceType.CLUSTER),)
 TYPED_FROM: Final = 1
 UPGRADE: Final = 1
 

@@ -20,10 +20,15 @@ from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, read_request
 from penstock.replication.markers import TransactionMarker
+from penstock.security.access import Access
 from penstock.security.operations import Operation, ResourceType
 from penstock.storage.errors import StorageError
 
 VERSIONS: Final = (1, 2)
+ACCESS: Final = (
+    Access(Operation.ALTER, ResourceType.CLUSTER),
+    Access(Operation.CLUSTER_ACTION, ResourceType.CLUSTER, when="the cluster may not be altered"),
+)
 CLASSIC: Final = 0  # the transaction version of a marker that tells none
 
 _log = logging.getLogger(__name__)

@@ -9,6 +9,7 @@ from typing import Final
 
 from penstock.controller.controller import Controller
 from penstock.coordinator.promise import Promise
+from penstock.handlers.nodes_only import refused_node
 from penstock.handlers.parts import ControllerParts
 from penstock.handlers.promised import once_done
 from penstock.handlers.quorum.messages import VERSIONS, encode_refusal, encode_response, read_request
@@ -17,6 +18,7 @@ from penstock.handlers.request import Request
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.raft.messages import Response
+from penstock.security.access import CLUSTER_ACTION, ApiAccess
 
 _PATIENCE_SECONDS: Final = 5.0  # Raft answers sooner; a node that stops does not
 
@@ -26,8 +28,12 @@ class QuorumHandler:
     """The handler of one of these APIs."""
 
     VERSIONS: tuple[int, int]
+    ACCESS: ApiAccess = CLUSTER_ACTION
 
     def handle(self, request: Request, broker: ControllerParts) -> Outcome:
+        refusal = refused_node(request, broker)
+        if refusal is not None:
+            return Reply([encode_refusal(request.api, refusal.code)])
         try:
             message = read_request(
                 request.api, request.version, request.reader, broker.settings.node_id, 0, broker.cluster_id

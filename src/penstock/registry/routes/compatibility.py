@@ -6,7 +6,7 @@ from penstock.registry.decisions import incompatibilities
 from penstock.registry.lookups import find_version
 from penstock.registry.parsing import parse_request
 from penstock.registry.requests import SchemaRequest, Verdict
-from penstock.registry.routes import problems
+from penstock.registry.routes import access, problems
 from penstock.registry.routes.subjects import NORMALIZE
 from penstock.registry.service import Registry
 from penstock.registry.state import State
@@ -29,9 +29,11 @@ def routes(registry: Registry) -> tuple[Route, ...]:
     of_one = (problems.SUBJECT, problems.VERSION, problems.INVALID_VERSION, *refused)
     query = (NORMALIZE, VERBOSE)
     return (
-        Route("POST", path, check, "Against the versions that the subject's level names.", body=SchemaRequest,
+        Route("POST", path, check, "Against the versions that the subject's level names.",
+              access=access.CHECK, body=SchemaRequest,
               returns=Verdict, query=query, problems=refused),
-        Route("POST", f"{path}/{{version}}", check, "Against one version.", body=SchemaRequest,
+        Route("POST", f"{path}/{{version}}", check, "Against one version.",
+              access=access.CHECK, body=SchemaRequest,
               returns=Verdict, query=query, problems=of_one),
     )  # fmt: skip
 

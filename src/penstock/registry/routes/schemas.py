@@ -7,7 +7,7 @@ from typing import Any
 from penstock.registry import errors
 from penstock.registry.lookups import find_id, list_schemas, page, schema_answer, users_of
 from penstock.registry.requests import ContextId, SchemaAnswer, SubjectVersion
-from penstock.registry.routes import problems
+from penstock.registry.routes import access, problems
 from penstock.registry.routes.subjects import DELETED, FORMAT, LIMIT, OFFSET
 from penstock.registry.routes.texts import formatted, raw_schema
 from penstock.registry.service import Registry
@@ -33,19 +33,27 @@ def routes(registry: Registry) -> tuple[Route, ...]:
     of_id = (problems.SCHEMA,)
     most = Query("fetchMaxId", bool, False, "The highest id, too.")
     return (
-        Route("GET", "/schemas", api.list, "All schemas.", returns=list[SchemaAnswer], query=filters),
-        Route("GET", "/schemas/types", api.types, "The formats of schemas.", returns=list[str]),
-        Route("GET", by_id, api.by_id, "A schema by its id.", returns=SchemaAnswer, problems=of_id,
+        Route("GET", "/schemas", api.list, "All schemas.",
+              access=access.LISTED, returns=list[SchemaAnswer], query=filters),
+        Route("GET", "/schemas/types", api.types, "The formats of schemas.",
+              access=access.ANYBODY, returns=list[str]),
+        Route("GET", by_id, api.by_id, "A schema by its id.",
+              access=access.READ, returns=SchemaAnswer, problems=of_id,
               query=(SUBJECT, FORMAT, most)),
-        Route("GET", f"{by_id}/schema", api.text, "The schema alone.", query=(SUBJECT, FORMAT),
+        Route("GET", f"{by_id}/schema", api.text, "The schema alone.",
+              access=access.READ, query=(SUBJECT, FORMAT),
               problems=of_id),
-        Route("GET", f"{by_id}/subjects", api.subjects, "The subjects that have an id.", returns=list[str],
+        Route("GET", f"{by_id}/subjects", api.subjects, "The subjects that have an id.",
+              access=access.READ, returns=list[str],
               query=(SUBJECT, DELETED, OFFSET, LIMIT), problems=of_id),
         Route("GET", f"{by_id}/versions", api.versions, "The versions that have an id.",
+              access=access.READ,
               returns=list[SubjectVersion], query=(SUBJECT, DELETED, OFFSET, LIMIT), problems=of_id),
-        Route("GET", "/schemas/guids/{guid}", api.by_guid, "A schema by its GUID.", returns=SchemaAnswer,
+        Route("GET", "/schemas/guids/{guid}", api.by_guid, "A schema by its GUID.",
+              access=access.READ, returns=SchemaAnswer,
               query=(FORMAT,), problems=of_id),
         Route("GET", "/schemas/guids/{guid}/ids", api.ids_of_guid, "The ids of a GUID, by context.",
+              access=access.LISTED,
               returns=list[ContextId], problems=of_id),
     )  # fmt: skip
 

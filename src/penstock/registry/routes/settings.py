@@ -6,7 +6,7 @@ from typing import Any
 
 from penstock.registry import decisions, errors
 from penstock.registry.requests import ConfigAnswer, ConfigRequest, ModeBody
-from penstock.registry.routes import problems
+from penstock.registry.routes import access, problems
 from penstock.registry.service import Registry
 from penstock.registry.state import GLOBAL, State
 from penstock.registry.subjects import Subject, parse_subject
@@ -19,22 +19,32 @@ FORCE = Query("force", bool, False, "Also where there are schemas already.")
 def routes(registry: Registry, *, mode_mutability: bool) -> tuple[Route, ...]:
     api = _Settings(registry, mode_mutability)
     found: list[Route] = []
-    for suffix, of in (("", "the registry"), ("/{subject}", "a subject")):
+    places = (
+        ("", "the registry", access.SEE_GLOBAL_RULES, access.CHANGE_GLOBAL_RULES),
+        ("/{subject}", "a subject", access.CHECK, access.CHANGE_RULES),
+    )
+    for suffix, of, sees, changes in places:
         config, mode = f"/config{suffix}", f"/mode{suffix}"
         levels = (problems.INVALID_LEVEL, problems.NOT_PERMITTED)
         modes = (problems.INVALID_MODE, problems.NOT_PERMITTED)
         found += (
-            Route("GET", config, api.config, f"The settings of {of}.", returns=ConfigAnswer,
+            Route("GET", config, api.config, f"The settings of {of}.",
+              access=sees, returns=ConfigAnswer,
                   query=(DEFAULT_TO_GLOBAL,), problems=(problems.CONFIG,)),
-            Route("PUT", config, api.set_config, f"Changes the settings of {of}.", body=ConfigRequest,
+            Route("PUT", config, api.set_config, f"Changes the settings of {of}.",
+              access=changes, body=ConfigRequest,
                   returns=ConfigRequest, problems=levels),
             Route("DELETE", config, api.delete_config, f"Takes the settings of {of} away.",
+              access=changes,
                   returns=ConfigAnswer, problems=(problems.CONFIG,)),
-            Route("GET", mode, api.mode, f"The mode of {of}.", returns=ModeBody, query=(DEFAULT_TO_GLOBAL,),
+            Route("GET", mode, api.mode, f"The mode of {of}.",
+              access=sees, returns=ModeBody, query=(DEFAULT_TO_GLOBAL,),
                   problems=(problems.MODE,)),
-            Route("PUT", mode, api.set_mode, f"Changes the mode of {of}.", body=ModeBody, returns=ModeBody,
+            Route("PUT", mode, api.set_mode, f"Changes the mode of {of}.",
+              access=changes, body=ModeBody, returns=ModeBody,
                   query=(FORCE,), problems=modes),
-            Route("DELETE", mode, api.delete_mode, f"Takes the mode of {of} away.", returns=ModeBody,
+            Route("DELETE", mode, api.delete_mode, f"Takes the mode of {of} away.",
+              access=changes, returns=ModeBody,
                   problems=(problems.MODE, *modes)),
         )  # fmt: skip
     return tuple(found)

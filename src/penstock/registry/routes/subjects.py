@@ -15,7 +15,7 @@ from penstock.registry.lookups import (
 )
 from penstock.registry.parsing import parse_request
 from penstock.registry.requests import SchemaAnswer, SchemaRequest
-from penstock.registry.routes import problems
+from penstock.registry.routes import access, problems
 from penstock.registry.routes.texts import formatted, raw_schema
 from penstock.registry.service import Registry
 from penstock.registry.state import State, content_of
@@ -42,28 +42,38 @@ def routes(registry: Registry) -> tuple[Route, ...]:
     writing = (*refused, problems.NOT_PERMITTED, problems.INCOMPATIBLE)
     prefix = Query("subjectPrefix", str, WILDCARD, "What the names begin with.")
     return (
-        Route("GET", "/subjects", api.list, "The subjects.", returns=list[str],
+        Route("GET", "/subjects", api.list, "The subjects.",
+              access=access.LISTED, returns=list[str],
               query=(prefix, DELETED, DELETED_ONLY, OFFSET, LIMIT)),
         Route("POST", one, api.look_up, "Whether a schema is registered under a subject, and as what.",
+              access=access.READ,
               body=SchemaRequest, returns=SchemaAnswer, query=(NORMALIZE, FORMAT, DELETED),
               problems=(problems.SUBJECT, problems.SCHEMA, *refused)),
-        Route("DELETE", one, api.delete_subject, "Deletes a subject with its versions.", returns=list[int],
+        Route("DELETE", one, api.delete_subject, "Deletes a subject with its versions.",
+              access=access.DELETE, returns=list[int],
               query=(PERMANENT,),
               problems=(problems.SUBJECT, problems.NOT_PERMITTED, problems.REFERENCED)),
         Route("GET", f"{one}/metadata", api.with_metadata, "The latest version with these properties.",
+              access=access.READ,
               returns=SchemaAnswer, query=(KEY, VALUE, DELETED, FORMAT),
               problems=(problems.SUBJECT, problems.SCHEMA)),
-        Route("GET", f"{one}/versions", api.versions, "The versions of a subject.", returns=list[int],
+        Route("GET", f"{one}/versions", api.versions, "The versions of a subject.",
+              access=access.READ, returns=list[int],
               query=(DELETED, DELETED_ONLY, OFFSET, LIMIT), problems=(problems.SUBJECT,)),
         Route("POST", f"{one}/versions", api.register, "Registers a schema.",
+              access=access.WRITE,
               body=SchemaRequest, returns=SchemaAnswer, query=(NORMALIZE, FORMAT), problems=writing),
-        Route("GET", version, api.version, "A version of a subject.", returns=SchemaAnswer,
+        Route("GET", version, api.version, "A version of a subject.",
+              access=access.READ, returns=SchemaAnswer,
               query=(DELETED, FORMAT), problems=OF_VERSION),
-        Route("DELETE", version, api.delete_version, "Deletes a version.", returns=int, query=(PERMANENT,),
+        Route("DELETE", version, api.delete_version, "Deletes a version.",
+              access=access.DELETE, returns=int, query=(PERMANENT,),
               problems=(*OF_VERSION, problems.NOT_PERMITTED, problems.REFERENCED)),
-        Route("GET", f"{version}/schema", api.text, "The schema alone.", query=(DELETED, FORMAT),
+        Route("GET", f"{version}/schema", api.text, "The schema alone.",
+              access=access.READ, query=(DELETED, FORMAT),
               problems=OF_VERSION),
         Route("GET", f"{version}/referencedby", api.referenced_by, "Ids of schemas that refer to it.",
+              access=access.READ,
               returns=list[int], query=(DELETED, OFFSET, LIMIT), problems=OF_VERSION),
     )  # fmt: skip
 

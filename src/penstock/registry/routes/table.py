@@ -7,7 +7,7 @@ from typing import Any
 
 from penstock import __version__
 from penstock.registry.lookups import page
-from penstock.registry.routes import compatibility, problems, schemas, settings, subjects
+from penstock.registry.routes import access, compatibility, problems, schemas, settings, subjects
 from penstock.registry.routes.subjects import LIMIT, OFFSET
 from penstock.registry.service import Registry
 from penstock.web import Call, MediaTypes, Route
@@ -35,11 +35,42 @@ def routes(registry: Registry, cluster_id: str, group_id: str, *, mode_mutabilit
         return {"version": __version__, "commitId": ""}
 
     found = (
-        Route("GET", "/", root, "Nothing: the registry is there.", returns=dict[str, Any]),
-        Route("POST", "/", root, "Nothing: the registry is there.", returns=dict[str, Any]),
-        Route("GET", "/contexts", contexts, "The contexts.", returns=list[str], query=(OFFSET, LIMIT)),
-        Route("GET", "/v1/metadata/id", server_id, "Which cluster this is.", returns=dict[str, Any]),
-        Route("GET", "/v1/metadata/version", server_version, "The version.", returns=dict[str, str]),
+        Route(
+            "GET", "/", root, "Nothing: the registry is there.", access=access.ANYBODY, returns=dict[str, Any]
+        ),
+        Route(
+            "POST",
+            "/",
+            root,
+            "Nothing: the registry is there.",
+            access=access.ANYBODY,
+            returns=dict[str, Any],
+        ),
+        Route(
+            "GET",
+            "/contexts",
+            contexts,
+            "The contexts.",
+            access=access.LISTED,
+            returns=list[str],
+            query=(OFFSET, LIMIT),
+        ),
+        Route(
+            "GET",
+            "/v1/metadata/id",
+            server_id,
+            "Which cluster this is.",
+            access=access.ANYBODY,
+            returns=dict[str, Any],
+        ),
+        Route(
+            "GET",
+            "/v1/metadata/version",
+            server_version,
+            "The version.",
+            access=access.ANYBODY,
+            returns=dict[str, str],
+        ),
         *subjects.routes(registry),
         *schemas.routes(registry),
         *compatibility.routes(registry),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.rest import access
 from penstock.rest.formats import ANSWER_TYPES, BODY_TYPES, JSON, PRODUCE_TYPES, RECORDS_TYPES, V2
 from penstock.rest.proxy import Proxy
 from penstock.rest.v2.consumers import ConsumerRoutes
@@ -26,6 +27,7 @@ from penstock.rest.v2.shapes import (
     Topic,
 )
 from penstock.rest.v2.topics import TopicRoutes
+from penstock.security.access import ByBroker
 from penstock.web import MediaTypes, Problem, Query, Route
 
 TYPES = MediaTypes(ANSWER_TYPES, BODY_TYPES)
@@ -78,6 +80,7 @@ def v2_routes(proxy: Proxy) -> tuple[Route, ...]:
             produce.to_topic,
             "Produce records.",
             Produce,
+            access=access.WRITES_TOPIC,
             returns=Produced,
             problems=(*may_write, NO_BROKER),
             media_types=PRODUCE,
@@ -88,6 +91,7 @@ def v2_routes(proxy: Proxy) -> tuple[Route, ...]:
             produce.to_partition,
             "Produce records to one partition.",
             Produce,
+            access=access.WRITES_TOPIC,
             returns=Produced,
             problems=(*may_write, NO_BROKER),
             media_types=PRODUCE,
@@ -105,6 +109,7 @@ def _consumer_routes(consumers: ConsumerRoutes) -> tuple[Route, ...]:
             consumers.create,
             "Make a consumer instance.",
             NewInstance,
+            access=access.READS_GROUP,
             body_optional=True,
             returns=CreatedInstance,
             problems=(
@@ -123,6 +128,7 @@ def _consumer_routes(consumers: ConsumerRoutes) -> tuple[Route, ...]:
             "The topics it is subscribed to.",
             SubscribedTopics,
             NO_INSTANCE,
+            needs=access.READS_GROUP,
         ),
         _on_instance("DELETE", "/subscription", consumers.unsubscribe, "Unsubscribe from all topics."),
         _on_instance("POST", "/assignments", consumers.assign, "Assign partitions.", Partitions),
@@ -132,6 +138,7 @@ def _consumer_routes(consumers: ConsumerRoutes) -> tuple[Route, ...]:
             "The partitions that it has.",
             Partitions,
             NO_INSTANCE,
+            needs=access.READS_GROUP,
         ),
     )
 
@@ -143,6 +150,7 @@ def _reading_routes(consumers: ConsumerRoutes) -> tuple[Route, ...]:
             f"{INSTANCE}/records",
             consumers.records,
             "Read records, as many as come within the time.",
+            access=access.READS_TOPIC,
             returns=list[ReadRecord],
             query=(
                 Query(
@@ -166,6 +174,7 @@ def _reading_routes(consumers: ConsumerRoutes) -> tuple[Route, ...]:
             consumers.commit,
             "Commit offsets, or without a body everything that was read.",
             OffsetsToCommit,
+            access=access.READS_GROUP,
             body_optional=True,
             returns=list[str],
             query=(Query("async", str, "false", "With true the answer does not wait for the commit."),),
@@ -178,6 +187,7 @@ def _reading_routes(consumers: ConsumerRoutes) -> tuple[Route, ...]:
             consumers.committed,
             "What the group has committed of the partitions in the body.",
             Partitions,
+            access=access.READS_GROUP,
             body_optional=True,
             returns=CommittedOffsets,
             problems=(NO_INSTANCE, NO_PARTITION, NO_BROKER),
@@ -197,12 +207,20 @@ _DENIED = (
 )
 
 
-def _get(path: str, handler: Any, summary: str, returns: Any, *problems: Problem) -> Route:
+def _get(
+    path: str,
+    handler: Any,
+    summary: str,
+    returns: Any,
+    *problems: Problem,
+    needs: ByBroker = access.SEES_TOPIC,
+) -> Route:
     return Route(
         "GET",
         path,
         handler,
         summary,
+        access=needs,
         returns=returns,
         problems=(*problems, NO_BROKER),
         media_types=TYPES,
@@ -216,6 +234,7 @@ def _on_instance(method: str, path: str, handler: Any, summary: str, body: Any =
         handler,
         summary,
         body,
+        access=access.READS_GROUP,
         status=204,
         problems=(NO_INSTANCE, ILLEGAL, NO_BROKER),
         media_types=TYPES,

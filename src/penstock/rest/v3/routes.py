@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.rest import access
 from penstock.rest.errors import NOT_SUPPORTED, RestError
 from penstock.rest.proxy import Proxy
 from penstock.rest.v3 import shapes
@@ -22,6 +23,7 @@ from penstock.rest.v3.requests import (
 )
 from penstock.rest.v3.shapes import Listing
 from penstock.rest.v3.topics import ClusterRoutes, TopicRoutes
+from penstock.security.access import ByBroker
 from penstock.web import Call, Problem, Route
 
 CLUSTER = "/v3/clusters/{cluster_id}"
@@ -55,53 +57,141 @@ def v3_routes(proxy: Proxy) -> tuple[Route, ...]:
 
 def _cluster_routes(routes: ClusterRoutes) -> tuple[Route, ...]:
     return (
-        _get("/v3/clusters", routes.clusters, "The cluster of this proxy.", Listing[shapes.Cluster]),
-        _get(CLUSTER, routes.cluster, "A cluster.", shapes.Cluster),
-        _get(f"{CLUSTER}/brokers", routes.brokers, "Its brokers.", Listing[shapes.Broker]),
-        _get(BROKER, routes.broker, "A broker.", shapes.Broker),
+        _get(
+            "/v3/clusters",
+            routes.clusters,
+            "The cluster of this proxy.",
+            Listing[shapes.Cluster],
+            needs=access.SEES_CLUSTER,
+        ),
+        _get(CLUSTER, routes.cluster, "A cluster.", shapes.Cluster, needs=access.SEES_CLUSTER),
+        _get(
+            f"{CLUSTER}/brokers",
+            routes.brokers,
+            "Its brokers.",
+            Listing[shapes.Broker],
+            needs=access.SEES_CLUSTER,
+        ),
+        _get(BROKER, routes.broker, "A broker.", shapes.Broker, needs=access.SEES_CLUSTER),
         _get(
             f"{BROKER}/partition-replicas",
             routes.replicas_of_broker,
             "The replicas on a broker.",
             Listing[shapes.Replica],
+            needs=access.SEES_CLUSTER,
         ),
     )
 
 
 def _topic_routes(routes: TopicRoutes) -> tuple[Route, ...]:
     return (
-        _get(f"{CLUSTER}/topics", routes.all, "All topics.", Listing[shapes.Topic]),
-        _send("POST", f"{CLUSTER}/topics", routes.create, "Create a topic.", NewTopic, shapes.Topic, 201),
-        _get(TOPIC, routes.get, "A topic.", shapes.Topic),
-        _send("PATCH", TOPIC, routes.grow, "Add partitions.", PartitionsCount, shapes.Topic, 200),
-        _send("DELETE", TOPIC, routes.delete, "Delete a topic."),
-        _get(f"{TOPIC}/partitions", routes.partitions, "Its partitions.", Listing[shapes.Partition]),
-        _get(PARTITION, routes.partition, "A partition.", shapes.Partition),
-        _get(f"{PARTITION}/offset", routes.offsets, "Its offsets.", shapes.PartitionWithOffsets),
-        _get(f"{PARTITION}/replicas", routes.replicas, "Its replicas.", Listing[shapes.Replica]),
-        _get(f"{PARTITION}/replicas/{{broker_id}}", routes.replica, "A replica.", shapes.Replica),
+        _get(f"{CLUSTER}/topics", routes.all, "All topics.", Listing[shapes.Topic], needs=access.SEES_TOPIC),
+        _send(
+            "POST",
+            f"{CLUSTER}/topics",
+            routes.create,
+            "Create a topic.",
+            NewTopic,
+            shapes.Topic,
+            201,
+            needs=access.CREATES_TOPIC,
+        ),
+        _get(TOPIC, routes.get, "A topic.", shapes.Topic, needs=access.SEES_TOPIC),
+        _send(
+            "PATCH",
+            TOPIC,
+            routes.grow,
+            "Add partitions.",
+            PartitionsCount,
+            shapes.Topic,
+            200,
+            needs=access.ALTERS_TOPIC,
+        ),
+        _send("DELETE", TOPIC, routes.delete, "Delete a topic.", needs=access.DELETES_TOPIC),
+        _get(
+            f"{TOPIC}/partitions",
+            routes.partitions,
+            "Its partitions.",
+            Listing[shapes.Partition],
+            needs=access.SEES_TOPIC,
+        ),
+        _get(PARTITION, routes.partition, "A partition.", shapes.Partition, needs=access.SEES_TOPIC),
+        _get(
+            f"{PARTITION}/offset",
+            routes.offsets,
+            "Its offsets.",
+            shapes.PartitionWithOffsets,
+            needs=access.SEES_TOPIC,
+        ),
+        _get(
+            f"{PARTITION}/replicas",
+            routes.replicas,
+            "Its replicas.",
+            Listing[shapes.Replica],
+            needs=access.SEES_TOPIC,
+        ),
+        _get(
+            f"{PARTITION}/replicas/{{broker_id}}",
+            routes.replica,
+            "A replica.",
+            shapes.Replica,
+            needs=access.SEES_TOPIC,
+        ),
     )
 
 
 def _config_routes(routes: ConfigRoutes) -> tuple[Route, ...]:
     places = (
-        (f"{TOPIC}/configs", "a topic"),
-        (f"{BROKER}/configs", "a broker"),
-        (f"{CLUSTER}/broker-configs", "all brokers"),
+        (f"{TOPIC}/configs", "a topic", access.SEES_TOPIC_CONFIGS, access.ALTERS_TOPIC_CONFIGS),
+        (f"{BROKER}/configs", "a broker", access.SEES_BROKER_CONFIGS, access.ALTERS_BROKER_CONFIGS),
+        (
+            f"{CLUSTER}/broker-configs",
+            "all brokers",
+            access.SEES_BROKER_CONFIGS,
+            access.ALTERS_BROKER_CONFIGS,
+        ),
     )
     listing = Listing[shapes.Config]
     return (
-        _get(f"{CLUSTER}/topics/-/configs", routes.list_of_all_topics, "Settings of all topics.", listing),
-        _get(f"{CLUSTER}/brokers/-/configs", routes.list_of_all_brokers, "Settings of each broker.", listing),
+        _get(
+            f"{CLUSTER}/topics/-/configs",
+            routes.list_of_all_topics,
+            "Settings of all topics.",
+            listing,
+            needs=access.SEES_TOPIC_CONFIGS,
+        ),
+        _get(
+            f"{CLUSTER}/brokers/-/configs",
+            routes.list_of_all_brokers,
+            "Settings of each broker.",
+            listing,
+            needs=access.SEES_BROKER_CONFIGS,
+        ),
         *(
             route
-            for path, whose in places
+            for path, whose, sees, changes in places
             for route in (
-                _get(path, routes.all, f"Settings of {whose}.", listing),
-                _get(f"{path}/{{name}}", routes.get, f"A setting of {whose}.", shapes.Config),
-                _send("PUT", f"{path}/{{name}}", routes.put, f"Set a setting of {whose}.", NewValue),
-                _send("DELETE", f"{path}/{{name}}", routes.delete, f"Reset a setting of {whose}."),
-                _send("POST", f"{path}:alter", routes.alter, f"Change settings of {whose}.", ConfigChanges),
+                _get(path, routes.all, f"Settings of {whose}.", listing, needs=sees),
+                _get(f"{path}/{{name}}", routes.get, f"A setting of {whose}.", shapes.Config, needs=sees),
+                _send(
+                    "PUT",
+                    f"{path}/{{name}}",
+                    routes.put,
+                    f"Set a setting of {whose}.",
+                    NewValue,
+                    needs=changes,
+                ),
+                _send(
+                    "DELETE", f"{path}/{{name}}", routes.delete, f"Reset a setting of {whose}.", needs=changes
+                ),
+                _send(
+                    "POST",
+                    f"{path}:alter",
+                    routes.alter,
+                    f"Change settings of {whose}.",
+                    ConfigChanges,
+                    needs=changes,
+                ),
             )
         ),
     )
@@ -109,24 +199,56 @@ def _config_routes(routes: ConfigRoutes) -> tuple[Route, ...]:
 
 def _group_routes(routes: GroupRoutes) -> tuple[Route, ...]:
     return (
-        _get(f"{CLUSTER}/consumer-groups", routes.all, "All consumer groups.", Listing[shapes.ConsumerGroup]),
-        _get(GROUP, routes.get, "A consumer group.", shapes.ConsumerGroup),
-        _get(f"{GROUP}/consumers", routes.consumers, "Its consumers.", Listing[shapes.Consumer]),
-        _get(CONSUMER, routes.consumer, "A consumer.", shapes.Consumer),
-        _get(f"{CONSUMER}/assignments", routes.assignments, "What it has.", Listing[shapes.Assignment]),
+        _get(
+            f"{CLUSTER}/consumer-groups",
+            routes.all,
+            "All consumer groups.",
+            Listing[shapes.ConsumerGroup],
+            needs=access.SEES_GROUP,
+        ),
+        _get(GROUP, routes.get, "A consumer group.", shapes.ConsumerGroup, needs=access.SEES_GROUP),
+        _get(
+            f"{GROUP}/consumers",
+            routes.consumers,
+            "Its consumers.",
+            Listing[shapes.Consumer],
+            needs=access.SEES_GROUP,
+        ),
+        _get(CONSUMER, routes.consumer, "A consumer.", shapes.Consumer, needs=access.SEES_GROUP),
+        _get(
+            f"{CONSUMER}/assignments",
+            routes.assignments,
+            "What it has.",
+            Listing[shapes.Assignment],
+            needs=access.SEES_GROUP,
+        ),
         _get(
             f"{CONSUMER}/assignments/{{topic_name}}/partitions/{{partition_id}}",
             routes.assignment,
             "One partition that it has.",
             shapes.Assignment,
+            needs=access.SEES_GROUP,
         ),
-        _get(f"{GROUP}/lag-summary", routes.lag_summary, "How far a group is behind.", shapes.LagSummary),
-        _get(f"{GROUP}/lags", routes.lags, "Its lag on each partition.", Listing[shapes.Lag]),
+        _get(
+            f"{GROUP}/lag-summary",
+            routes.lag_summary,
+            "How far a group is behind.",
+            shapes.LagSummary,
+            needs=access.SEES_GROUP,
+        ),
+        _get(
+            f"{GROUP}/lags",
+            routes.lags,
+            "Its lag on each partition.",
+            Listing[shapes.Lag],
+            needs=access.SEES_GROUP,
+        ),
         _get(
             f"{GROUP}/lags/{{topic_name}}/partitions/{{partition_id}}",
             routes.lag,
             "Its lag on one partition.",
             shapes.Lag,
+            needs=access.SEES_GROUP,
         ),
     )
 
@@ -139,6 +261,7 @@ def _produce_routes(routes: ProduceRoutes) -> tuple[Route, ...]:
             routes.records,
             "Produce a record, or one JSON object after the other; each is answered by a line.",
             Record,
+            access=access.WRITES_TOPIC,
             body_streamed=True,
             returns=RecordAnswer,
             problems=GENERAL,
@@ -149,6 +272,7 @@ def _produce_routes(routes: ProduceRoutes) -> tuple[Route, ...]:
             routes.batch,
             "Produce a few records, each with an id.",
             Batch,
+            access=access.WRITES_TOPIC,
             returns=BatchResult,
             status=207,
             problems=GENERAL,
@@ -174,11 +298,11 @@ def _refuse(method: str, path: str, sentence: str) -> Route:
         raise RestError(NOT_SUPPORTED, sentence)
 
     problem = Problem(501, sentence, NOT_SUPPORTED)
-    return Route(method, path, refuse, f"Refused. {sentence}", problems=(problem,))
+    return Route(method, path, refuse, f"Refused. {sentence}", problems=(problem,), access=access.REFUSED)
 
 
-def _get(path: str, handler: Any, summary: str, returns: Any) -> Route:
-    return Route("GET", path, handler, summary, returns=returns, problems=GENERAL)
+def _get(path: str, handler: Any, summary: str, returns: Any, needs: ByBroker) -> Route:
+    return Route("GET", path, handler, summary, returns=returns, problems=GENERAL, access=needs)
 
 
 def _send(
@@ -189,6 +313,10 @@ def _send(
     body: Any = None,
     returns: Any = None,
     status: int = 204,
+    *,
+    needs: ByBroker,
 ) -> Route:
     problems = (REFUSED, *GENERAL)
-    return Route(method, path, handler, summary, body, returns=returns, status=status, problems=problems)
+    return Route(
+        method, path, handler, summary, body, returns=returns, status=status, problems=problems, access=needs
+    )

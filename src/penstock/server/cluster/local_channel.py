@@ -9,7 +9,7 @@ from penstock.handlers.reply import Reply
 from penstock.handlers.request import Request
 from penstock.protocol.apis import Api, is_flexible
 from penstock.protocol.primitives import Reader
-from penstock.security.principals import ANONYMOUS
+from penstock.security.principals import THIS_NODE
 
 
 class LocalChannel:
@@ -22,7 +22,7 @@ class LocalChannel:
     def ask(self, api: Api, version: int, body: bytes) -> Promise[bytes]:
         assert self.broker is not None, "a node that is not built yet asks nothing"
         reader = Reader(memoryview(body), flexible=is_flexible(api, version))
-        request = Request(api, version, "", ANONYMOUS, "127.0.0.1", "", reader)
+        request = Request(api, version, "", THIS_NODE, "127.0.0.1", "", reader)
         outcome = CONTROLLER_HANDLERS[api].handle(request, self.broker)
         assert isinstance(outcome, Reply), "a single voter commits at once"
         return done(b"".join(part for part in outcome.parts if isinstance(part, bytes)))

@@ -54,7 +54,7 @@ class Connection:
 
     def run(self) -> None:
         try:
-            while not self._closing and (frame := self._next_frame()) is not None:
+            while not self._is_over and (frame := self._next_frame()) is not None:
                 self._serve(frame)
             self._answers.flush()
         except ConnectionLost as lost:
@@ -67,6 +67,10 @@ class Connection:
         finally:
             self._end_turn()
             self._sock.close()
+
+    @property
+    def _is_over(self) -> bool:
+        return self._closing or self._session.has_ended
 
     def _flush_quietly(self) -> None:
         """The answers to what was right before something was wrong."""

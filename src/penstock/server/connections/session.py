@@ -20,6 +20,7 @@ from penstock.protocol.apis import Api
 from penstock.protocol.header import read_request_header, response_header
 from penstock.protocol.primitives import MalformedMessage
 from penstock.security.principals import ANONYMOUS, Principal
+from penstock.server.connections.sasl import SaslConversation
 
 
 class Exchange(NamedTuple):
@@ -58,17 +59,37 @@ _CONTROLLER_ROUTES: Final = {
 
 
 class Session:
-    """State of a connection: who is there, and through which listener."""
+    """State of a connection: its principal, and its listener."""
 
-    def __init__(self, broker: Broker, listener: str, host: str) -> None:
+    def __init__(
+        self,
+        broker: Broker,
+        listener: str,
+        host: str,
+        *,
+        principal: Principal = ANONYMOUS,
+        sasl: SaslConversation | None = None,
+    ) -> None:
+        """`principal` is what the transport has found out. With `sasl` the client must prove another one
+        before anything but ApiVersions is served."""
         self._broker = broker
         self._listener = listener
         self._host = host
-        self._principal: Principal = ANONYMOUS
+        self._principal = principal
+        self._sasl = sasl
         self._routes = _CONTROLLER_ROUTES if listener in controller_listeners(broker) else _ROUTES
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the connection is to be closed when its last answer has left."""
+        return self._sasl is not None and self._sasl.has_failed
 
     def handle(self, frame: memoryview) -> Exchange:
         """Serve one request. `MalformedMessage` means that this connection, and no other, must be closed."""
+        if self._sasl is not None and self._sasl.takes(int.from_bytes(frame[:2], "big")):
+            answer = self._sasl.handle(frame)
+            self._principal = self._sasl.authentication.principal or self._principal
+            return Exchange(*answer)
         (api_key, version, correlation_id, client_id), reader = read_request_header(frame)
         route = self._routes.get(api_key)
         if route is None:

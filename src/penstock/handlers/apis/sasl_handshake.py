@@ -1,0 +1,23 @@
+"""SaslHandshake, v0-v1, where SASL is not expected: on a listener without it. Where it is, the session
+answers (`server/connections/sasl.py`), because a handler cannot change its session."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from penstock.handlers.parts import Permits
+from penstock.handlers.reply import Reply
+from penstock.handlers.request import Request
+from penstock.protocol.apis import Api
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.messages import encode_response, read_request
+from penstock.security.access import Open
+
+VERSIONS: Final = (0, 1)
+ACCESS: Final = Open("it is how a client begins to authenticate")
+
+
+def handle(request: Request, broker: Permits) -> Reply:
+    read_request(Api.SASL_HANDSHAKE, request.version, request.reader)
+    fields = {"error_code": ErrorCode.ILLEGAL_SASL_STATE, "mechanisms": ()}
+    return Reply([encode_response(Api.SASL_HANDSHAKE, request.version, fields)])
