@@ -16,6 +16,7 @@ from penstock.handlers.reply import Outcome, Reply, Wait
 from penstock.replication.waiters import Waiter
 from penstock.server.connections.connection import Connection
 from penstock.server.connections.session import Exchange
+from penstock.server.connections.transport import transport_for
 from penstock.server.connections.turns import PureTurns
 
 FAR_AWAY = 1e9
@@ -33,7 +34,8 @@ class Client:
             served, _ = door.accept()
         self._socket.settimeout(SECONDS)
         clock, turns = SystemClock(), PureTurns()
-        self.connection = Connection(served, session, clock, turns, max_frame_bytes=1000, idle_ms=60_000)
+        transport = transport_for("PLAINTEXT", served, 60_000)
+        self.connection = Connection(transport, session, clock, turns, max_frame_bytes=1000)
         self.thread = threading.Thread(target=self.connection.run, daemon=True)
         self.thread.start()
 

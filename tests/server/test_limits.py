@@ -11,6 +11,7 @@ import pytest
 from penstock.controller.configs import Change, Operation, Resource, decide_changes
 from penstock.controller.quotas import QuotaChange, decide_quotas
 from penstock.server.connections.limits import ConnectionLimits, ConnectionRefused
+from penstock.server.connections.transport import PlainTransport
 from penstock.testing import Broker
 from tests.handlers.one_node import OneNode
 from tests.server.wire_bytes import connect, is_served
@@ -157,7 +158,9 @@ def test_a_connection_may_be_idle_for_ever_and_has_the_buffers_it_was_given() ->
         server = broker._broker._server
         with server._lock:  # a connection may answer a little before the server has noted it
             (connection,) = server._connections
-        served = connection._sock
+        transport = connection._transport
+        assert isinstance(transport, PlainTransport)
+        served = transport._sock
         assert served.getsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO) == 0
         # Linux doubles what is asked for, to have room for its own records.
         assert served.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF) == 60_000

@@ -11,7 +11,7 @@ from importlib import import_module
 
 import pytest
 
-from penstock.server.connections.frames import set_timeouts
+from penstock.server.connections.transport import set_timeouts
 from penstock.server.connections.turns import PureTurns, Turns
 
 Make = Callable[[float, int], Turns]

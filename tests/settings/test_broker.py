@@ -18,6 +18,7 @@ from penstock.settings import (
     why_inert,
 )
 from penstock.settings.inert import INERT_SETTINGS
+from penstock.settings.listeners import protected
 
 KRAFT_SERVER_PROPERTIES = """
 # As Kafka ships it, without its comments
@@ -229,3 +230,15 @@ def test_named_listeners_with_a_plaintext_protocol_are_served() -> None:
     assert settings.listeners == (Listener("INSIDE", "::1", 9093), Listener("OUTSIDE", "", 0))
     assert settings.text("listeners") == "INSIDE://[::1]:9093,OUTSIDE://:0"
     assert settings.listeners[1].is_wildcard
+
+
+def test_a_listener_knows_its_security_protocol() -> None:
+    given = {
+        "listeners": "INSIDE://:9092,CONTROLLER://:9093",
+        "listener.security.protocol.map": "INSIDE:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "controller.listener.names": "CONTROLLER",
+    }
+    settings = _load(given)
+    assert [listener.security_protocol for listener in settings.client_listeners] == ["PLAINTEXT"]
+    protocols = (("INSIDE", "SASL_SSL"),)
+    assert protected(settings.client_listeners, protocols)[0].security_protocol == "SASL_SSL"

@@ -20,7 +20,7 @@ from penstock.settings.definition import Definition, definitions_of, field_name,
 from penstock.settings.errors import SettingError, invalid
 from penstock.settings.inert import why_inert
 from penstock.settings.kinds import BOOLEAN, INT_MAX, LIST, STRING
-from penstock.settings.listeners import DEFAULT_PROTOCOL_MAP, LISTENERS, PROTOCOL_MAP, Listener
+from penstock.settings.listeners import DEFAULT_PROTOCOL_MAP, LISTENERS, PROTOCOL_MAP, Listener, protected
 from penstock.settings.sources import collect
 from penstock.settings.synonyms import derive_topic_defaults, synonym_definitions, synonym_text
 from penstock.settings.topic import TopicSettings
@@ -373,7 +373,8 @@ class BrokerSettings:
     def client_listeners(self) -> tuple[Listener, ...]:
         """The listeners for clients: all but those that nodes would use among themselves."""
         reserved = {name.upper() for name in self.controller_listener_names}
-        return tuple(listener for listener in self.listeners if listener.name not in reserved)
+        found = (listener for listener in self.listeners if listener.name not in reserved)
+        return protected(found, self.listener_security_protocol_map)
 
     @property
     def controller_listeners(self) -> tuple[Listener, ...]:
@@ -381,7 +382,8 @@ class BrokerSettings:
         if not self.voters or "controller" not in self.process_roles:
             return ()
         reserved = {name.upper() for name in self.controller_listener_names}
-        return tuple(listener for listener in self.listeners if listener.name in reserved)
+        found = (listener for listener in self.listeners if listener.name in reserved)
+        return protected(found, self.listener_security_protocol_map)
 
     @property
     def voters(self) -> Mapping[int, tuple[str, int]]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from penstock.settings.errors import SettingError, invalid
 from penstock.settings.kinds import Kind, SettingType, split_list
@@ -16,11 +17,13 @@ _ADDRESS = re.compile(r"(\[[0-9a-fA-F:.%\w]*\]|[0-9a-zA-Z\-._%]*):([0-9]{1,5})",
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """One listener. `host` is empty for every address; port 0 lets the system pick one."""
+    """One listener. `host` is empty for every address; port 0 lets the system pick one. The security protocol
+    stands in `listener.security.protocol.map`; `protected` fills it in."""
 
     name: str
     host: str
     port: int
+    security_protocol: str = "PLAINTEXT"
 
     @property
     def is_wildcard(self) -> bool:
@@ -79,6 +82,15 @@ PROTOCOL_MAP = Kind(
     "a comma-separated list of NAME:PROTOCOL",
 )
 DEFAULT_PROTOCOL_MAP = tuple((protocol, protocol) for protocol in PROTOCOLS)
+
+
+def protected(listeners: Iterable[Listener], protocols: tuple[tuple[str, str], ...]) -> tuple[Listener, ...]:
+    """The listeners with the security protocols that the map gives to their names."""
+    known = dict(protocols)
+    return tuple(
+        replace(listener, security_protocol=known.get(listener.name, listener.security_protocol))
+        for listener in listeners
+    )
 
 
 def check_plaintext(listeners: tuple[Listener, ...], protocols: tuple[tuple[str, str], ...]) -> None:

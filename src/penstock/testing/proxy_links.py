@@ -13,7 +13,8 @@ from typing import Final
 
 from penstock.protocol.apis import Api
 from penstock.protocol.primitives import MalformedMessage
-from penstock.server.connections.frames import ConnectionLost, FrameReceiver, set_timeouts
+from penstock.server.connections.frames import FrameReceiver
+from penstock.server.connections.transport import ConnectionLost, PlainTransport, set_timeouts
 from penstock.testing.proxy_frames import Frame, Way
 from penstock.testing.proxy_rules import Line
 
@@ -66,7 +67,7 @@ class Link:
 
     def _pump(self, way: Way) -> None:
         line = self._lines[way]
-        frames = FrameReceiver(line.source, MAX_FRAME_BYTES)
+        frames = FrameReceiver(PlainTransport(line.source), MAX_FRAME_BYTES)
         try:
             while (payload := frames.receive()) is not None:
                 self._handle(self._frame(way, bytes(payload)), line)

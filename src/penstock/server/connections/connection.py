@@ -4,21 +4,15 @@ answer. One at a time."""
 from __future__ import annotations
 
 import logging
-import socket
 from contextlib import suppress
 from threading import Lock
 from typing import TYPE_CHECKING
 
 from penstock.handlers.reply import HangUp, NoReply, Reply, Wait
 from penstock.protocol.primitives import MalformedMessage
-from penstock.server.connections.frames import (
-    AHEAD_BYTES,
-    ConnectionLost,
-    FrameReceiver,
-    FrameSender,
-    set_timeouts,
-)
+from penstock.server.connections.frames import AHEAD_BYTES, FrameReceiver, FrameSender
 from penstock.server.connections.session import Session
+from penstock.server.connections.transport import ConnectionLost, Transport
 from penstock.server.connections.turns import Turns
 
 if TYPE_CHECKING:
@@ -32,21 +26,18 @@ class Connection:
 
     def __init__(
         self,
-        sock: socket.socket,
+        transport: Transport,
         session: Session,
         clock: Clock,
         turns: Turns,
         *,
         max_frame_bytes: int,
-        idle_ms: int,
     ) -> None:
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        set_timeouts(sock, idle_ms)
-        self._sock = sock
+        self._transport = transport
         self._session = session
         self._clock = clock
-        self._frames = FrameReceiver(sock, max_frame_bytes)
-        self._answers = FrameSender(sock)
+        self._frames = FrameReceiver(transport, max_frame_bytes)
+        self._answers = FrameSender(transport)
         self._turns = turns
         self._has_turn = False
         self._changed = _Signal()
@@ -66,7 +57,7 @@ class Connection:
             _log.exception("connection closed: a request could not be served")
         finally:
             self._end_turn()
-            self._sock.close()
+            self._transport.close()
 
     @property
     def _is_over(self) -> bool:
@@ -78,11 +69,10 @@ class Connection:
             self._answers.flush()
 
     def close(self) -> None:
-        """End the conversation: what waits stops waiting, what receives sees the end."""
+        """End the conversation: a request that waits stops waiting, and the receiving thread sees the end."""
         self._closing = True
         self._changed.set()
-        with suppress(OSError):  # the peer may have been faster
-            self._sock.shutdown(socket.SHUT_RDWR)
+        self._transport.shut()
 
     def wake(self) -> None:
         """A partition that the waiting request watches has changed."""

@@ -1,21 +1,16 @@
-"""Frames on a blocking socket: receive them into a buffer that grows as bytes arrive, send them from memory
-and from files.
-
-Timeouts are the socket's own (SO_RCVTIMEO, SO_SNDTIMEO), so a call costs one system call and nobody waits for
-ever.
+"""Frames over a transport: receive them into a buffer that grows as bytes arrive, send them from memory and
+from files.
 """
 
 from __future__ import annotations
 
-import os
-import socket
 import struct
 from collections.abc import Sequence
 from typing import Final
 
 from penstock.handlers.reply import Part
 from penstock.protocol.primitives import MalformedMessage
-from penstock.server.connections.sockets import NOT_NOW, SMALL_BYTES, receive_now, send_now
+from penstock.server.connections.transport import SHORTER, ConnectionLost, Transport, not_sent
 from penstock.server.connections.turns import Turns
 from penstock.storage.slice import FileSlice
 
@@ -27,19 +22,6 @@ MOST_HELD: Final = 64  # pieces of answers, of at most `HELD_BYTES` and a slice 
 INLINE_BYTES: Final = 16 * 1024  # a smaller slice is copied: one system call less than sendfile
 _LENGTH: Final = struct.Struct(">i")
 _LENGTH_BYTES: Final = _LENGTH.size
-_SHORTER: Final = "the log became shorter while it was sent"
-
-
-class ConnectionLost(Exception):
-    """The peer went away, or was silent for too long."""
-
-
-def set_timeouts(sock: socket.socket, timeout_ms: int) -> None:
-    """A negative time is for ever, which the system writes as zero."""
-    seconds, rest_ms = divmod(max(0, timeout_ms), 1000)
-    value = struct.pack("ll", seconds, rest_ms * 1000)
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, value)
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, value)
 
 
 class FrameReceiver:
@@ -48,9 +30,8 @@ class FrameReceiver:
     Small frames that were sent together are received together; of a large one the rest is received alone.
     """
 
-    def __init__(self, sock: socket.socket, max_bytes: int) -> None:
-        self._sock = sock
-        self._fd = sock.fileno()
+    def __init__(self, transport: Transport, max_bytes: int) -> None:
+        self._transport = transport
         self._max_bytes = max_bytes
         self._buffer = memoryview(bytearray(FIRST_BUFFER_BYTES))
         # What was received and not handed out yet.
@@ -79,15 +60,10 @@ class FrameReceiver:
         return self._start == self._end
 
     def exchange(self, turns: Turns, answers: bytes, has_turn: bool) -> bool:
-        """Between two frames: send what was held back, and receive what comes, see `Turns.exchange`; whether
-        there is a turn for it."""
+        """Between two frames: send `answers` and receive what comes, see `Transport.exchange`. Returns
+        whether there is a turn for it."""
         space = self._space()
-        try:
-            count, has_turn = turns.exchange(self._sock, answers, space, has_turn)
-        except OSError as error:
-            raise _not_received(error) from None
-        if count < 0:
-            raise _not_sent(OSError(-count, os.strerror(-count)))
+        count, has_turn = self._transport.exchange(turns, answers, space, has_turn)
         self._note(count, len(space))
         return has_turn
 
@@ -107,7 +83,7 @@ class FrameReceiver:
     def _receive_some(self) -> bool:
         """Whatever is there, up to a bound; False when the peer closed between two frames."""
         space = self._space()
-        count = self._receive_into(space, 0)
+        count = self._transport.receive(space)
         if count == 0 and self._end:
             raise ConnectionLost("closed in the middle of a frame")
         self._note(count, len(space))
@@ -140,7 +116,7 @@ class FrameReceiver:
             # what is there.
             if self._end == len(self._buffer):
                 self._grow(size)
-            count = self._receive_into(self._buffer[self._end : size], socket.MSG_WAITALL)
+            count = self._transport.receive(self._buffer[self._end : size], fill=True)
             if count == 0:
                 raise ConnectionLost("closed in the middle of a frame")
             self._end += count
@@ -155,22 +131,13 @@ class FrameReceiver:
         self._buffer[:have] = self._buffer[self._start : self._end]
         self._start, self._end = 0, have
 
-    def _receive_into(self, view: memoryview, flags: int) -> int:
-        try:
-            if len(view) <= SMALL_BYTES and (count := receive_now(self._fd, view)) != NOT_NOW:
-                return count
-            return self._sock.recv_into(view, 0, flags)
-        except OSError as error:
-            raise _not_received(error) from None
-
 
 class FrameSender:
-    """Sends answers. What is small is held back until `flush`, so that answers to requests that came together
+    """Sends answers. Small ones are held back until `flush`, so that answers to requests that came together
     leave together: a system call costs more than most of them."""
 
-    def __init__(self, sock: socket.socket) -> None:
-        self._sock = sock
-        self._fd = sock.fileno()
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
         self._held: list[bytes] = []
 
     def send(self, header: bytes, parts: Sequence[Part]) -> None:
@@ -186,58 +153,28 @@ class FrameSender:
             elif part.size <= INLINE_BYTES:
                 held.append(_read(part))
             else:
-                self.flush(socket.MSG_MORE)
-                self._send_file(part)
+                self.flush(more=True)
+                self._transport.send_file(part)
         if len(held) > MOST_HELD or size > HELD_BYTES:
             self.flush()
 
     def take_held(self) -> bytes:
-        """What is held back, for somebody else to send."""
+        """What is held back, for the caller to send."""
         data = b"".join(self._held)
         self._held.clear()
         return data
 
-    def flush(self, flags: int = 0) -> None:
+    def flush(self, *, more: bool = False) -> None:
         """Send what is held back."""
-        if not self._held:
-            return
-        data = self.take_held()
-        try:
-            sent = max(0, send_now(self._fd, data, flags)) if len(data) <= SMALL_BYTES else 0
-            while sent < len(data):
-                sent += self._sock.send(memoryview(data)[sent:], flags)
-        except OSError as error:
-            raise _not_sent(error) from None
-
-    def _send_file(self, part: FileSlice) -> None:
-        position, stop = part.position, part.position + part.size
-        try:
-            while position < stop:
-                sent = os.sendfile(self._fd, part.file.fileno(), position, stop - position)
-                if sent == 0:
-                    raise ConnectionLost(_SHORTER)
-                position += sent
-        except OSError as error:
-            raise _not_sent(error) from None
-
-
-def _not_received(error: OSError) -> ConnectionLost:
-    if isinstance(error, BlockingIOError):
-        return ConnectionLost("idle for too long")
-    return ConnectionLost(str(error))
-
-
-def _not_sent(error: OSError) -> ConnectionLost:
-    if isinstance(error, BlockingIOError):
-        return ConnectionLost("the peer does not read its answers")
-    return ConnectionLost(str(error))
+        if self._held:
+            self._transport.send(self.take_held(), more=more)
 
 
 def _read(part: FileSlice) -> bytes:
     try:
         data = part.read()
     except OSError as error:
-        raise _not_sent(error) from None
+        raise not_sent(error) from None
     if len(data) != part.size:
-        raise ConnectionLost(_SHORTER)
+        raise ConnectionLost(SHORTER)
     return data

@@ -12,6 +12,7 @@ from typing import Final
 from penstock.server.connections.connection import Connection
 from penstock.server.connections.limits import ConnectionLimits, ConnectionRefused
 from penstock.server.connections.session import Session
+from penstock.server.connections.transport import transport_for
 from penstock.server.connections.turns import new_turns
 from penstock.server.node import Node
 from penstock.settings import BrokerSettings, Listener
@@ -107,12 +108,11 @@ class Server:
             if settings.socket_send_buffer_bytes > 0:
                 client.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, settings.socket_send_buffer_bytes)
             connection = Connection(
-                client,
+                transport_for(listener.security_protocol, client, settings.connections_max_idle_ms),
                 Session(self._node.broker, listener.name, host),
                 self._node.broker.clock,
                 self._turns,
                 max_frame_bytes=settings.socket_request_max_bytes,
-                idle_ms=settings.connections_max_idle_ms,
             )
             thread = Thread(
                 target=self._serve, args=(connection, host), name=f"connection-{host}", daemon=True

@@ -116,10 +116,10 @@ class PureTurns:
             except OSError as error:
                 return -(error.errno or errno.EIO), False
         count = sock.recv_into(room)
-        return count, _begins_with_produce(room[:count]) and self.take()
+        return count, begins_with_produce(room[:count]) and self.take()
 
 
-def _begins_with_produce(received: memoryview) -> bool:
+def begins_with_produce(received: memoryview) -> bool:
     """Length and API key, big-endian; Produce is 0."""
     size = int.from_bytes(received[:_LENGTH_BYTES], "big")
     key = received[_LENGTH_BYTES : _LENGTH_BYTES + _KEY_BYTES]
