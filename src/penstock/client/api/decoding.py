@@ -1,0 +1,54 @@
+"""Messages of librdkafka become records: key and value deserialized, with errors that say where."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from penstock.client.api import plugins, serializers
+from penstock.client.api.exceptions import SerializationException
+from penstock.client.api.records import ConsumerRecord
+from penstock.client.api.serializers import BytesDeserializer
+
+
+class Decoder:
+    def __init__(self, key: Any, value: Any, own: Mapping[str, Any], settings: dict[str, Any]) -> None:
+        """`key` and `value` win over the settings that name deserializers."""
+        self._key = _deserializer("key", key or own.get("key.deserializer"), settings)
+        self._value = _deserializer("value", value or own.get("value.deserializer"), settings)
+
+    def record(self, message: Any) -> ConsumerRecord:
+        kind, timestamp = message.timestamp()
+        key, value = message.key(), message.value()
+        return ConsumerRecord(
+            message.topic(),
+            message.partition(),
+            message.offset(),
+            timestamp if kind else -1,
+            None if key is None else _deserialized(self._key, message, key, "key"),
+            None if value is None else _deserialized(self._value, message, value, "value"),
+            message.headers() or (),
+            message.leader_epoch(),
+        )
+
+    def close(self) -> None:
+        plugins.close(self._key)
+        plugins.close(self._value)
+
+
+def _deserializer(side: str, given: Any, settings: dict[str, Any]) -> Any:
+    made = plugins.plugin(f"{side}.deserializer", given or BytesDeserializer, serializers.BY_JAVA_NAME)
+    if not hasattr(made, "deserialize"):
+        made = serializers.of_function(made)
+    plugins.configure(made, settings, side == "key")
+    return made
+
+
+def _deserialized(deserializer: Any, message: Any, data: bytes, side: str) -> Any:
+    try:
+        return deserializer.deserialize(message.topic(), data)
+    except Exception as error:
+        raise SerializationException(
+            f"Error deserializing the {side} of {message.topic()}-{message.partition()} at offset "
+            f"{message.offset()}: {error} If needed, seek past the record to continue consumption."
+        ) from error

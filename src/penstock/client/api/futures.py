@@ -1,0 +1,88 @@
+"""The future of one record: resolved by the producer's thread, cheap enough for a million of them.
+
+It has the methods of `concurrent.futures.Future` that make sense for a record which is on its way: `result`,
+`exception`, `done`, `add_done_callback`. A record that was given to the network cannot be called back.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Generator
+from threading import Condition
+from typing import Any, Final
+
+from penstock.client.api.exceptions import TimeoutException
+from penstock.client.api.records import RecordMetadata
+
+_log = logging.getLogger(__name__)
+_RESOLVED: Final = Condition()
+"""One for all: waiting for a single record is rare, so each future does not need its own lock."""
+
+
+class RecordFuture:
+    __slots__ = ("_callbacks", "_error", "_metadata")
+
+    def __init__(self) -> None:
+        self._metadata: RecordMetadata | None = None
+        self._error: Exception | None = None
+        self._callbacks: list[Callable[[RecordFuture], Any]] | None = None
+
+    def done(self) -> bool:
+        return self._metadata is not None or self._error is not None
+
+    def result(self, timeout: float | None = None) -> RecordMetadata:
+        """Where the record is; raises what became of it instead."""
+        self._wait(timeout)
+        if self._error is not None:
+            raise self._error
+        assert self._metadata is not None
+        return self._metadata
+
+    get = result  # Java's name
+
+    def exception(self, timeout: float | None = None) -> Exception | None:
+        self._wait(timeout)
+        return self._error
+
+    def add_done_callback(self, callback: Callable[[RecordFuture], Any]) -> None:
+        """Called once, by the producer's thread, or at once if the future is done."""
+        with _RESOLVED:
+            if not self.done():
+                self._callbacks = [*(self._callbacks or ()), callback]
+                return
+        callback(self)
+
+    def __await__(self) -> Generator[Any, None, RecordMetadata]:
+        """In a coroutine: `metadata = await producer.send(…)`. A cancelled wait does not recall the
+        record."""
+        import asyncio
+
+        loop = asyncio.get_running_loop()
+        resolved: asyncio.Future[None] = loop.create_future()
+
+        def tell() -> None:
+            if not resolved.done():
+                resolved.set_result(None)
+
+        self.add_done_callback(lambda _: loop.call_soon_threadsafe(tell))
+        yield from resolved.__await__()
+        return self.result(0)
+
+    def resolve(self, metadata: RecordMetadata | None, error: Exception | None) -> None:
+        """By the producer, once."""
+        with _RESOLVED:
+            self._metadata, self._error = metadata, error
+            callbacks, self._callbacks = self._callbacks, None
+            _RESOLVED.notify_all()
+        for callback in callbacks or ():
+            try:
+                callback(self)
+            except Exception:
+                _log.exception("a callback of a record failed")
+
+    def _wait(self, timeout: float | None) -> None:
+        if self.done():
+            return
+        with _RESOLVED:
+            if not _RESOLVED.wait_for(self.done, timeout):
+                raise TimeoutException(f"The record has no answer after {timeout:g} s.")

@@ -1,0 +1,48 @@
+"""Offsets between this client's values and librdkafka's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from penstock.client.api.exceptions import KafkaException, from_librdkafka
+from penstock.client.api.records import OffsetAndMetadata, TopicPartition
+
+
+def to_library(offsets: Mapping[TopicPartition, OffsetAndMetadata | int]) -> list[Any]:
+    import confluent_kafka
+
+    found = []
+    for (topic, partition), given in offsets.items():
+        at = given if isinstance(given, OffsetAndMetadata) else OffsetAndMetadata(given)
+        if at.offset < 0:
+            raise KafkaException(
+                f"Invalid offset {at.offset} for {topic}-{partition}. Offsets are never negative."
+            )
+        epoch = {} if at.leader_epoch is None else {"leader_epoch": at.leader_epoch}
+        found.append(confluent_kafka.TopicPartition(topic, partition, at.offset, at.metadata, **epoch))
+    return found
+
+
+def partitions_to_library(partitions: Iterable[TopicPartition]) -> list[Any]:
+    import confluent_kafka
+
+    return [confluent_kafka.TopicPartition(topic, partition) for topic, partition in partitions]
+
+
+def partitions_of(found: Iterable[Any]) -> list[TopicPartition]:
+    return [TopicPartition(each.topic, each.partition) for each in found]
+
+
+def from_library(found: Iterable[Any]) -> dict[TopicPartition, OffsetAndMetadata]:
+    """Those that have an offset; an error of any of them is raised."""
+    offsets = {}
+    for each in found:
+        if each.error is not None:
+            raise from_librdkafka(each.error, f"read the offset of {each.topic}-{each.partition}")
+        if each.offset >= 0:
+            epoch = getattr(each, "leader_epoch", None)
+            offsets[TopicPartition(each.topic, each.partition)] = OffsetAndMetadata(
+                each.offset, each.metadata or "", epoch
+            )
+    return offsets

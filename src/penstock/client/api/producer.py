@@ -1,0 +1,429 @@
+"""The producer: Java's `KafkaProducer` over librdkafka.
+
+`send` returns a future at once. A thread of the producer serves the library's reports, so futures are
+resolved and callbacks called, in the order of each partition, without the user's help. As in Java, an
+error of the broker or of a full buffer is in the future; a serializer that fails and a wrong call raise.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from threading import Event, Lock, Thread, current_thread
+from types import TracebackType
+from typing import Any, Final, Self
+
+from penstock.client.api import partitioners, plugins, serializers
+from penstock.client.api.exceptions import (
+    ApiException,
+    BufferExhaustedException,
+    IllegalStateException,
+    KafkaException,
+    ProducerFencedException,
+    RecordTooLargeException,
+    SerializationException,
+    TimeoutException,
+    from_librdkafka,
+    translated,
+)
+from penstock.client.api.futures import RecordFuture
+from penstock.client.api.interceptors import Interceptors
+from penstock.client.api.metadata import PartitionInfo, TopicPartitions, partitions_for
+from penstock.client.api.metrics import INTERVAL_MS, LibraryStatistics
+from penstock.client.api.partitioners import ClusterView
+from penstock.client.api.records import (
+    Headers,
+    OffsetAndMetadata,
+    ProducerRecord,
+    RecordMetadata,
+    TopicPartition,
+)
+from penstock.client.api.serializers import BytesSerializer
+from penstock.client.api.settings import producer_settings
+
+Callback = Callable[[RecordMetadata | None, Exception | None], Any]
+
+_OVERHEAD_BYTES: Final = 61 + 21 + 10
+"""Of a batch with one record at most: header, record's fields, and the lengths of key and value."""
+_POLL_SECONDS: Final = 0.1
+_IDLE_SECONDS: Final = 0.5
+
+
+class _Wave:
+    """Records between two calls of `flush`. Callers count `sent` under a lock, the serving thread
+    `resolved`."""
+
+    __slots__ = ("resolved", "sent")
+
+    def __init__(self) -> None:
+        self.sent = 0
+        self.resolved = 0
+
+
+class _Sent(RecordFuture):
+    """A future that the library calls with its report."""
+
+    __slots__ = ("_callback", "_producer", "_wave")
+
+    def __init__(self, producer: Producer, wave: _Wave, callback: Callback | None) -> None:
+        super().__init__()
+        self._producer = producer
+        self._wave = wave
+        self._callback = callback
+
+    def __call__(self, error: Any, message: Any) -> None:
+        failure: KafkaException | None = None
+        metadata: RecordMetadata | None = None
+        if error is None:
+            kind, timestamp = message.timestamp()
+            offset = message.offset()
+            metadata = RecordMetadata(
+                message.topic(),
+                message.partition(),
+                -1 if offset is None else offset,
+                timestamp if kind else -1,
+            )
+        else:
+            failure = from_librdkafka(error, f"write to topic {message.topic()!r}")
+        self._wave.resolved += 1
+        self._producer.on_report(metadata, failure)
+        self.resolve(metadata, failure)
+        if self._callback is not None:
+            self._callback(metadata, failure)
+
+
+class Producer:
+    """`Producer({"bootstrap.servers": …, "key.serializer": StringSerializer, …})`; a context manager that
+    closes it. Safe for many threads."""
+
+    def __init__(
+        self, settings: Mapping[str, Any], key_serializer: Any = None, value_serializer: Any = None
+    ) -> None:
+        import confluent_kafka
+
+        library, own, given = producer_settings(settings)
+        self._key_serializer = _serializer("key", key_serializer or own.get("key.serializer"), given)
+        self._value_serializer = _serializer("value", value_serializer or own.get("value.serializer"), given)
+        self._interceptors = Interceptors(
+            plugins.plugins("interceptor.classes", own.get("interceptor.classes"), {})
+        )
+        self._partitioner = _partitioner(own, given)
+        self._max_block_ms: int = own["max.block.ms"]
+        self._buffer_memory: int = own["buffer.memory"]
+        self._max_request_size: int = library["message.max.bytes"]
+        library["message.max.bytes"] = max(self._max_request_size, 1000)  # the least that librdkafka takes
+        self._statistics = LibraryStatistics()
+        library.setdefault("statistics.interval.ms", INTERVAL_MS)
+        library |= {"partitioner": partitioners.DEFAULT, "stats_cb": self._statistics.take}
+        if own["partitioner.ignore.keys"]:
+            library["partitioner"] = "random"
+        with translated("make a producer"):
+            self._library: Any = confluent_kafka.Producer(library)
+        self._topics = TopicPartitions(self._library, library["topic.metadata.refresh.interval.ms"])
+        self._cluster = ClusterView(lambda topic: self._topics.count(topic, self._max_block_ms))
+        self._transactional = "transactional.id" in library
+        self._lock = Lock()
+        self._wave = _Wave()
+        self._waves = [self._wave]
+        self._errors = 0
+        self._send_failure: ApiException | None = None
+        self._closed = False
+        self._work = Event()
+        self._progress = Event()
+        self._polling = Lock()  # one thread serves reports at a time: that keeps their order
+        self._server = Thread(target=self._serve, name="penstock-producer", daemon=True)
+        self._server.start()
+
+    def send(
+        self,
+        topic: str | ProducerRecord,
+        value: Any = None,
+        key: Any = None,
+        partition: int | None = None,
+        headers: Headers | Mapping[str, bytes | None] | None = None,
+        timestamp: int | None = None,
+        callback: Callback | None = None,
+    ) -> RecordFuture:
+        """Queue a record. Blocks for `max.block.ms` at most, for the topic's metadata or for room."""
+        if self._closed:
+            raise IllegalStateException("Cannot send: the producer is closed.")
+        if isinstance(topic, ProducerRecord):
+            record = topic
+        else:
+            named = headers.items() if isinstance(headers, Mapping) else headers or ()
+            record = ProducerRecord(topic, value, key, partition, list(named), timestamp)
+        if self._interceptors.sees_sends:
+            record = self._interceptors.on_send(record)
+        return self._send(record, callback)
+
+    def flush(self, timeout: float | None = None) -> None:
+        """Wait until every record sent before has its answer; `linger.ms` is not waited for."""
+        with self._lock:
+            before = [wave for wave in self._waves if wave.resolved < wave.sent]
+            self._wave = _Wave()
+            self._waves = [*before, self._wave]
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while any(wave.resolved < wave.sent for wave in before):
+            if deadline is not None and time.monotonic() >= deadline:
+                raise TimeoutException(f"Records are without an answer after {timeout:g} s.", "_TIMED_OUT")
+            if current_thread() is self._server:
+                raise IllegalStateException("Cannot flush from a callback of the producer.")
+            with translated("flush"), self._polling:
+                self._library.flush(_POLL_SECONDS)
+
+    def partitions_for(self, topic: str) -> list[PartitionInfo]:
+        self._topics.count(topic, self._max_block_ms)
+        return partitions_for(self._library, topic, self._max_block_ms / 1000)
+
+    def metrics(self) -> dict[str, float]:
+        """Java's names; a snapshot. What librdkafka reports itself is up to five seconds old."""
+        with self._lock:
+            sent = sum(wave.sent for wave in self._waves)
+        return {
+            **self._statistics.metrics(),
+            "record-send-total": sent,
+            "record-error-total": self._errors,
+            "records-in-flight": len(self._library),
+        }
+
+    # Transactions
+
+    def init_transactions(self, timeout: float | None = None) -> None:
+        self._transact("begin as this transactional.id", "init_transactions", _seconds(timeout))
+
+    def begin_transaction(self) -> None:
+        self._transact("begin a transaction", "begin_transaction")
+        self._send_failure = None
+
+    def send_offsets_to_transaction(
+        self, offsets: Mapping[TopicPartition, OffsetAndMetadata | int], group_metadata: Any
+    ) -> None:
+        """`group_metadata` is what `Consumer.group_metadata()` gives."""
+        from penstock.client.api.offsets import to_library
+
+        self._transact(
+            "add offsets to the transaction",
+            "send_offsets_to_transaction",
+            to_library(offsets),
+            group_metadata,
+        )
+
+    def commit_transaction(self, timeout: float | None = None) -> None:
+        if (failure := self._send_failure) is not None:
+            raise KafkaException(
+                f"Cannot commit: a record of the transaction failed. Abort it. {failure}"
+            ) from failure
+        self._transact("commit the transaction", "commit_transaction", _seconds(timeout))
+
+    def abort_transaction(self, timeout: float | None = None) -> None:
+        self._transact("abort the transaction", "abort_transaction", _seconds(timeout))
+
+    @contextmanager
+    def transaction(self) -> Iterator[Self]:
+        """`with producer.transaction(): …` commits at the end, and aborts if something was raised."""
+        self.begin_transaction()
+        try:
+            yield self
+            self.commit_transaction()
+        except ProducerFencedException:
+            raise  # another producer has this id: there is nothing left to abort
+        except BaseException:
+            with suppress(KafkaException):
+                self.abort_transaction()
+            raise
+
+    def close(self, timeout: float | None = None) -> None:
+        """Wait for what was sent, then end. Records without an answer at the timeout fail."""
+        if self._closed:
+            return
+        self._closed = True
+        with suppress(KafkaException):
+            self.flush(timeout)
+        with suppress(KafkaException), translated("close"), self._polling:
+            self._library.purge()
+            self._library.flush(1)
+        self._work.set()
+        self._server.join(5)
+        for each in (self._key_serializer, self._value_serializer, self._partitioner):
+            plugins.close(each)
+        self._interceptors.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def on_report(self, metadata: RecordMetadata | None, error: KafkaException | None) -> None:
+        """A record has its answer. Called by its future, before that is resolved."""
+        if error is not None:
+            self._errors += 1
+        if self._interceptors.sees_acknowledgements:
+            self._interceptors.on_acknowledgement(metadata, error)
+        self._progress.set()
+
+    def _send(self, record: ProducerRecord, callback: Callback | None) -> RecordFuture:
+        key = _serialized(self._key_serializer, record.topic, record.key, "key")
+        value = _serialized(self._value_serializer, record.topic, record.value, "value")
+        with self._lock:
+            wave = self._wave
+            wave.sent += 1
+        future = _Sent(self, wave, callback)
+        try:
+            self._check_size(key, value, record.headers)
+            partition = self._partition(record, key, value)
+            self._offer(record, key, value, partition, future)
+        except ApiException as error:  # as in Java, the future has it, and a transaction can only be aborted
+            self._forget(wave)
+            self._send_failure = error
+            self.on_report(None, error)
+            future.resolve(None, error)
+            if callback is not None:
+                callback(None, error)
+        except BaseException:
+            self._forget(wave)
+            raise
+        if not self._work.is_set():
+            self._work.set()
+        return future
+
+    def _forget(self, wave: _Wave) -> None:
+        """A record that was counted does not reach the library."""
+        with self._lock:
+            wave.sent -= 1
+
+    def _partition(self, record: ProducerRecord, key: bytes | None, value: bytes | None) -> int | None:
+        """None leaves the choice to librdkafka."""
+        wanted = record.partition
+        if wanted is not None and wanted < 0:
+            raise KafkaException(f"Invalid partition: {wanted}. Partition numbers are never negative.")
+        count = self._topics.count(record.topic, self._max_block_ms, (wanted or 0) + 1)
+        if wanted is not None or self._partitioner is None:
+            return wanted
+        chosen = self._partitioner.partition(
+            record.topic, record.key, key, record.value, value, self._cluster
+        )
+        if not isinstance(chosen, int) or not 0 <= chosen < count:
+            raise KafkaException(
+                f"{type(self._partitioner).__name__} chose partition {chosen!r} of topic {record.topic!r}, "
+                f"which has 0 to {count - 1}."
+            )
+        return chosen
+
+    def _check_size(self, key: bytes | None, value: bytes | None, headers: Headers) -> None:
+        size = _OVERHEAD_BYTES + len(key or b"") + len(value or b"")
+        if headers:
+            size += sum(len(name.encode()) + len(data or b"") + 10 for name, data in headers)
+        for limit, setting in (
+            (self._max_request_size, "max.request.size"),
+            (self._buffer_memory, "buffer.memory"),
+        ):
+            if size > limit:
+                raise RecordTooLargeException(
+                    f"The message is {size} bytes when serialized which is larger than {limit}, which is "
+                    "the value "
+                    f"of the {setting} configuration.",
+                    "MSG_SIZE_TOO_LARGE",
+                )
+
+    def _offer(
+        self,
+        record: ProducerRecord,
+        key: bytes | None,
+        value: bytes | None,
+        partition: int | None,
+        future: _Sent,
+    ) -> None:
+        """Hand a record to the library; wait for room while its buffer is full."""
+        import confluent_kafka
+
+        optional: dict[str, Any] = {}
+        if partition is not None:
+            optional["partition"] = partition
+        if record.timestamp is not None:
+            optional["timestamp"] = record.timestamp
+        if record.headers:
+            optional["headers"] = list(record.headers)
+        deadline: float | None = None
+        while True:
+            try:
+                self._library.produce(record.topic, value, key, on_delivery=future, **optional)
+                return
+            except BufferError:
+                deadline = self._wait_for_room(deadline)
+            except confluent_kafka.KafkaException as error:
+                raise from_librdkafka(error, f"write to topic {record.topic!r}") from error
+
+    def _wait_for_room(self, deadline: float | None) -> float:
+        now = time.monotonic()
+        deadline = now + self._max_block_ms / 1000 if deadline is None else deadline
+        if now >= deadline or self._closed:
+            raise BufferExhaustedException(
+                f"Failed to allocate memory within the configured max blocking time {self._max_block_ms} ms. "
+                f"Total memory: {self._buffer_memory} bytes (buffer.memory).",
+                "_QUEUE_FULL",
+            )
+        self._progress.clear()
+        self._work.set()
+        self._progress.wait(min(deadline - now, _POLL_SECONDS))
+        return deadline
+
+    def _transact(self, doing: str, method: str, *arguments: Any) -> None:
+        if not self._transactional:
+            raise IllegalStateException(f"Cannot {doing}: the producer has no transactional.id.")
+        with translated(doing), self._polling:  # commit and abort serve reports themselves
+            getattr(self._library, method)(*arguments)
+
+    def _serve(self) -> None:
+        """Reports become resolved futures. With nothing under way the thread sleeps."""
+        while not self._closed or len(self._library):
+            with self._polling:
+                self._library.poll(_POLL_SECONDS if len(self._library) else 0)
+            if not len(self._library) and not self._closed:
+                self._work.clear()
+                self._work.wait(_IDLE_SECONDS)
+
+
+def _serializer(side: str, given: Any, settings: dict[str, Any]) -> Any:
+    made = plugins.plugin(f"{side}.serializer", given or BytesSerializer, serializers.BY_JAVA_NAME)
+    if not hasattr(made, "serialize"):
+        made = serializers.of_function(made)
+    plugins.configure(made, settings, side == "key")
+    return made
+
+
+def _partitioner(own: Mapping[str, Any], settings: dict[str, Any]) -> Any:
+    given = own.get("partitioner.class")
+    if given is None:
+        return None
+    made = plugins.plugin("partitioner.class", given, partitioners.BY_JAVA_NAME)
+    if made is not None:
+        plugins.configure(made, settings)
+    return made
+
+
+def _serialized(serializer: Any, topic: str, data: Any, side: str) -> bytes | None:
+    if data is None:
+        return None
+    try:
+        made: bytes | None = serializer.serialize(topic, data)
+    except KafkaException:
+        raise
+    except Exception as error:
+        raise SerializationException(
+            f"{type(serializer).__name__} could not serialize the {side} of a record for topic {topic!r}: "
+            f"{error}"
+        ) from error
+    if made is not None and not isinstance(made, bytes):
+        raise SerializationException(
+            f"{type(serializer).__name__} gave {type(made).__name__} for the {side}; a serializer gives "
+            "bytes."
+        )
+    return made
+
+
+def _seconds(timeout: float | None) -> float:
+    return -1 if timeout is None else timeout

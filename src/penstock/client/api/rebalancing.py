@@ -1,0 +1,89 @@
+"""What a member of a group hears of its partitions, and what it does then."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from penstock.client.api.commits import Commits
+from penstock.client.api.exceptions import KafkaException
+from penstock.client.api.offsets import partitions_of
+from penstock.client.api.records import TopicPartition
+
+
+class RebalanceListener:
+    """Override what you need. The methods are called inside `poll`, by its thread.
+
+    In `on_partitions_revoked` the partitions are still yours: commit there. In `on_partitions_lost` they
+    belong to another member already.
+    """
+
+    def on_partitions_assigned(self, partitions: Sequence[TopicPartition]) -> None:
+        """These came; with a cooperative assignor, beside what was there."""
+
+    def on_partitions_revoked(self, partitions: Sequence[TopicPartition]) -> None:
+        """These go."""
+
+    def on_partitions_lost(self, partitions: Sequence[TopicPartition]) -> None:
+        """These went without notice: the member was too slow or cut off. As in Java, revoked by default."""
+        self.on_partitions_revoked(partitions)
+
+
+class Rebalances:
+    """librdkafka calls these inside its `poll`. It prints an exception and forgets it, so what the user's
+    listener raises is kept for our own `poll`."""
+
+    def __init__(
+        self, library: Mapping[str, Any], commits: Commits, drop: Callable[[Iterable[TopicPartition]], None]
+    ) -> None:
+        self.listener = RebalanceListener()
+        self._cooperative = (
+            str(library.get("group.protocol", "classic")).lower() == "consumer"
+            or library.get("partition.assignment.strategy") == "cooperative-sticky"
+        )
+        self._commits = commits
+        self._drop = drop
+        self._failure: Exception | None = None
+
+    def subscribe_with(self, library: Any) -> Callable[[list[str]], None]:
+        """The library's `subscribe`, which calls these."""
+        return partial(
+            library.subscribe, on_assign=self.on_assigned, on_revoke=self.on_revoked, on_lost=self.on_lost
+        )
+
+    def on_assigned(self, library: Any, partitions: list[Any]) -> None:
+        if self._cooperative:
+            library.incremental_assign(partitions)
+        else:
+            library.assign(partitions)
+        self._listen(self.listener.on_partitions_assigned, partitions)
+
+    def on_revoked(self, library: Any, partitions: list[Any]) -> None:
+        self._commits.maybe_auto(now=True)
+        self._listen(self.listener.on_partitions_revoked, partitions)
+        self._unassign(library, partitions)
+
+    def on_lost(self, library: Any, partitions: list[Any]) -> None:
+        self._listen(self.listener.on_partitions_lost, partitions)
+        self._unassign(library, partitions)
+
+    def raise_failure(self) -> None:
+        failure, self._failure = self._failure, None
+        if isinstance(failure, KafkaException):
+            raise failure
+        if failure is not None:
+            raise KafkaException(f"User rebalance callback throws an error: {failure}") from failure
+
+    def _listen(self, method: Callable[[list[TopicPartition]], None], partitions: list[Any]) -> None:
+        try:
+            method(partitions_of(partitions))
+        except Exception as error:
+            self._failure = error
+
+    def _unassign(self, library: Any, partitions: list[Any]) -> None:
+        self._drop(partitions_of(partitions))
+        if self._cooperative:
+            library.incremental_unassign(partitions)
+        else:
+            library.unassign()
