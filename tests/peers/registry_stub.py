@@ -51,13 +51,15 @@ class RegistryStub:
 
 
 @contextmanager
-def registry_stub() -> Iterator[RegistryStub]:
+def registry_stub(*, broken: bool = False) -> Iterator[RegistryStub]:
     stub = RegistryStub()
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            found = stub.answer(self.path)
-            if found is None:
+            found = None if broken else stub.answer(self.path)
+            if broken:
+                self._reply(500, {"error_code": 50001, "message": "It is broken"})
+            elif found is None:
                 self._reply(404, {"error_code": 40401, "message": "Subject or schema not found."})
             else:
                 self._reply(200, found)
@@ -65,7 +67,8 @@ def registry_stub() -> Iterator[RegistryStub]:
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             subject = unquote(self.path.split("/")[2])
-            number = stub.register(subject, body["schema"], body.get("schemaType", "AVRO"))
+            kind, references = body.get("schemaType", "AVRO"), body.get("references", ())
+            number = stub.register(subject, body["schema"], kind, references)
             self._reply(200, {"id": number})
 
         def _reply(self, status: int, body: Any) -> None:

@@ -1,36 +1,66 @@
-"""A client of any registry with Confluent's paths, for readers and writers of records with schemas.
+"""The client of any Schema Registry with Confluent's paths. Every part of Penstock that reads or writes
+records with schemas uses this one: Spark, Streams, the REST Proxy and the command line.
 
-Answers that can never change (a schema by its id, a version of a subject) are kept, `KEPT` of them; what is
-latest is asked each time. Every call has a deadline and every answer a bound. Compatibility, deleting and
-settings are for people, and for other clients.
+Answers that can never change (a schema by its id, a version of a subject, the version that has a text) are
+kept, `KEPT` of them; the latest version is asked for each time. Every call has a deadline and every answer a
+bound. Blocking.
+
+    RegistryError           the registry did not give what was asked for; the text is a sentence
+    ├── NotRegistered       it has no such schema, subject or version
+    ├── RegistryRefused     it refused, with a status, a code and a message
+    └── NoRegistryAnswers   none of the addresses answers
 """
 
 from __future__ import annotations
 
 import json
-import threading
-from collections import OrderedDict
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import quote
+
+from penstock.client.answers_kept import AnswersKept
 
 if TYPE_CHECKING:
     from urllib.error import HTTPError
 
 SECONDS: Final = 10.0
-ANSWER_BYTES_MAX: Final = 8 * 1024 * 1024
+ANSWER_BYTES_MAX: Final = 10 * 1024 * 1024
 KEPT: Final = 1000
+REFERENCES_MAX: Final = 1000
+"""Schemas that one schema may refer to, and those in turn."""
 _JSON: Final = "application/vnd.schemaregistry.v1+json"
 _NOT_FOUND: Final = 404
+_SERVER_ERROR: Final = 500
 _AVRO: Final = "AVRO"
 
 
 class RegistryError(RuntimeError):
-    """What was asked of the registry could not be had; the message says of which, and what to do."""
+    """What was asked of the registry could not be had; the message names it and says what to do."""
 
 
-class NotRegistered(RegistryError):
+class RegistryRefused(RegistryError):
+    """`status` is HTTP's, `code` Confluent's, and `message` are the registry's own words."""
+
+    def __init__(self, sentence: str, status: int, code: int, message: str) -> None:
+        super().__init__(sentence)
+        self.status, self.code, self.message = status, code, message
+
+
+class NotRegistered(RegistryRefused):
     """There is no such schema, subject or version."""
+
+
+class NoRegistryAnswers(RegistryError):
+    """No address answered, or each answered that it is broken."""
+
+
+class Reference(NamedTuple):
+    """A version of a subject that a schema refers to, under a name of the schema's own."""
+
+    name: str
+    subject: str
+    version: int
 
 
 @dataclass(frozen=True)
@@ -41,7 +71,19 @@ class Schema:
     """AVRO, JSON or PROTOBUF."""
     text: str
     references: tuple[tuple[str, str], ...] = ()
-    """Name and text of each."""
+    """Name and text of each, of indirect ones too."""
+    refers_to: tuple[Reference, ...] = field(default=(), compare=False)
+    """The direct ones, as they are registered."""
+
+
+@dataclass(frozen=True)
+class Version:
+    """A schema under a subject."""
+
+    subject: str
+    version: int
+    schema_id: int
+    schema: Schema
 
 
 class SchemaRegistry:
@@ -55,84 +97,78 @@ class SchemaRegistry:
             if not url.startswith(("http://", "https://")):
                 raise ValueError(f"{url!r} is no address of a schema registry: write http://host:port")
         self._timeout_seconds = timeout_seconds
-        self._lock = threading.Lock()
-        self._kept: OrderedDict[str, Any] = OrderedDict()
+        self._kept = AnswersKept(KEPT)
 
     def by_id(self, schema_id: int) -> Schema:
-        return self._schema(self._unchanging(f"/schemas/ids/{schema_id}", f"schema {schema_id}"))
+        return self._kept.get(
+            schema_id,
+            lambda: self._schema(self.ask("GET", f"/schemas/ids/{schema_id}", f"schema {schema_id}")),
+        )
 
-    def version(self, subject: str, version: int) -> Schema:
-        return self._schema(self._version(subject, version))
+    def version(self, subject: str, version: int) -> Version:
+        path = f"/subjects/{_quoted(subject)}/versions/{version}"
+        what = f"version {version} of subject {subject!r}"
+        return self._kept.get(path, lambda: self._version(subject, self.ask("GET", path, what)))
 
-    def latest(self, subject: str) -> tuple[int, Schema]:
-        """The id of the subject's latest version, and the schema."""
+    def latest(self, subject: str) -> Version:
         path = f"/subjects/{_quoted(subject)}/versions/latest"
-        answer = self._ask("GET", path, f"subject {subject!r}")
-        return int(answer["id"]), self._schema(answer)
+        return self._version(subject, self.ask("GET", path, f"subject {subject!r}"))
+
+    def look_up(self, subject: str, schema: Schema) -> Version:
+        """The version of the subject that has this very schema; NotRegistered when there is none."""
+
+        def find() -> Version:
+            what = f"this schema under subject {subject!r}"
+            found = self.ask("POST", f"/subjects/{_quoted(subject)}", what, _body(schema))
+            return Version(subject, int(found["version"]), int(found["id"]), schema)
+
+        return self._kept.get((subject, schema), find)
 
     def register(self, subject: str, schema: Schema) -> int:
         """The id of the schema under the subject; the registry knows when it is there already."""
-        if schema.references:
-            raise RegistryError("a schema with references is registered by its owner, not by who writes rows")
-        body = {"schema": schema.text}
-        if schema.schema_type != _AVRO:
-            body["schemaType"] = schema.schema_type
         path = f"/subjects/{_quoted(subject)}/versions"
-        return int(self._ask("POST", path, f"registering under {subject!r}", body)["id"])
+        return int(self.ask("POST", path, f"registering under {subject!r}", _body(schema))["id"])
 
     def ask(self, method: str, path: str, what: str, body: Any = None) -> Any:
-        """Any other request; `what` is what it is about, for the sentence that says why it failed."""
-        return self._ask(method, path, what, body)
-
-    def _version(self, subject: str, version: int) -> Any:
-        return self._unchanging(
-            f"/subjects/{_quoted(subject)}/versions/{version}", f"version {version} of subject {subject!r}"
-        )
-
-    def _schema(self, answer: Any) -> Schema:
-        found: dict[str, str] = {}
-        self._gather(answer, found)
-        return Schema(answer.get("schemaType", _AVRO), answer["schema"], tuple(found.items()))
-
-    def _gather(self, answer: Any, found: dict[str, str]) -> None:
-        """Put what `answer` refers to into `found`, and before each what it refers to itself."""
-        for reference in answer.get("references") or ():
-            if reference["name"] not in found:
-                referred = self._version(reference["subject"], reference["version"])
-                self._gather(referred, found)
-                found[reference["name"]] = referred["schema"]
-
-    def _unchanging(self, path: str, what: str) -> Any:
-        with self._lock:
-            if path in self._kept:
-                self._kept.move_to_end(path)
-                return self._kept[path]
-        answer = self._ask("GET", path, what)
-        with self._lock:
-            self._kept[path] = answer
-            while len(self._kept) > KEPT:
-                self._kept.popitem(last=False)
-        return answer
-
-    def _ask(self, method: str, path: str, what: str, body: Any = None) -> Any:
-        from urllib.error import (
-            HTTPError,  # with urllib.request, below, a tenth of a second: only who asks pays
-        )
+        """Any request. `what` names its object in the sentence that says why it failed."""
+        from urllib.error import HTTPError  # costs a tenth of a second with urllib.request, below
 
         failures = []
         for url in self.urls:
             try:
                 return self._ask_one(method, url + path, body)
             except HTTPError as error:
-                said = _said(error)
-                if error.code == _NOT_FOUND:
-                    raise NotRegistered(f"{what} is not in the registry at {url} ({said})") from None
-                raise RegistryError(f"{what}: the registry at {url} says {error.code}: {said}") from None
+                refusal = _refusal(error, url, what)
+                if error.code < _SERVER_ERROR:
+                    raise refusal from None
+                failures.append(f"{url}: {error.code} {refusal.message}")
             except (OSError, ValueError) as error:
                 failures.append(f"{url}: {getattr(error, 'reason', error)}")
-        raise RegistryError(
+        raise NoRegistryAnswers(
             f"{what}: no registry answers ({'; '.join(failures)}): is schema.registry.url right?"
         )
+
+    def _version(self, subject: str, answer: Any) -> Version:
+        schema = self._schema(answer)
+        return Version(subject, int(answer["version"]), int(answer["id"]), schema)
+
+    def _schema(self, answer: Any) -> Schema:
+        direct = tuple(_references(answer))
+        found: dict[str, str] = {}
+        self._gather(direct, found)
+        return Schema(answer.get("schemaType") or _AVRO, answer["schema"], tuple(found.items()), direct)
+
+    def _gather(self, references: Iterable[Reference], found: dict[str, str]) -> None:
+        """Puts the texts of references into `found`, and before each the texts that it refers to."""
+        for name, subject, version in references:
+            if name in found:
+                continue
+            if len(found) >= REFERENCES_MAX:
+                raise RegistryError(f"a schema that refers to more than {REFERENCES_MAX} others is not read")
+            referred = self.version(subject, version).schema
+            for each, text in referred.references:
+                found.setdefault(each, text)
+            found[name] = referred.text
 
     def _ask_one(self, method: str, url: str, body: Any) -> Any:
         from urllib.request import Request, urlopen
@@ -147,13 +183,34 @@ class SchemaRegistry:
         return json.loads(text)
 
 
+def _references(answer: Any) -> list[Reference]:
+    found = answer.get("references") or ()
+    return [Reference(each["name"], each["subject"], each["version"]) for each in found]
+
+
+def _body(schema: Schema) -> dict[str, Any]:
+    if schema.references and not schema.refers_to:
+        raise RegistryError("a schema is registered with subjects and versions of what it refers to")
+    body: dict[str, Any] = {"schema": schema.text}
+    if schema.schema_type != _AVRO:
+        body["schemaType"] = schema.schema_type
+    if schema.refers_to:
+        body["references"] = [each._asdict() for each in schema.refers_to]
+    return body
+
+
 def _quoted(subject: str) -> str:
     return quote(subject, safe="")
 
 
-def _said(error: HTTPError) -> str:
+def _refusal(error: HTTPError, url: str, what: str) -> RegistryRefused:
     text = error.read(4096).decode(errors="replace")
     try:
-        return str(json.loads(text)["message"])
+        told = json.loads(text)
+        message, code = str(told["message"]), int(told["error_code"])
     except (ValueError, KeyError, TypeError):
-        return text.strip() or error.reason
+        message, code = text.strip() or str(error.reason), error.code
+    if error.code == _NOT_FOUND:
+        return NotRegistered(f"{what} is not in the registry at {url} ({message})", error.code, code, message)
+    sentence = f"{what}: the registry at {url} says {error.code}: {message}"
+    return RegistryRefused(sentence, error.code, code, message)

@@ -17,6 +17,7 @@ from penstock.client.errors import (
     TopicNotFound,
     Unsupported,
 )
+from penstock.client.schema_registry import NoRegistryAnswers, NotRegistered, RegistryError, RegistryRefused
 from penstock.web.errors import HttpError
 
 BAD_REQUEST = 400
@@ -104,6 +105,17 @@ def from_client(error: ClientError) -> RestError:
             return RestError(code_of(name), message)
         case _:
             return RestError(KAFKA_ERROR, message)
+
+
+def from_registry(error: RegistryError) -> RestError:
+    """The answer for what the client of the Schema Registry raised."""
+    match error:
+        case NotRegistered() | RegistryRefused(status=409):
+            return RestError(SERIALISATION_FAILED, f"Error serializing message. {error} ({error.code})")
+        case RegistryRefused(status=422):
+            return RestError(INVALID_SCHEMA, f"Invalid schema: {error.message} ({error.code})")
+        case NoRegistryAnswers() | RegistryError():
+            return RestError(SCHEMA_REGISTRY_FAILED, f"Schema registration or lookup failed: {error}")
 
 
 def code_of(kafka_name: str) -> int:

@@ -15,6 +15,7 @@ from penstock.client.admin import Admin
 from penstock.client.configs import Configs
 from penstock.client.errors import ClientError
 from penstock.client.groups import Groups
+from penstock.client.schema_registry import SchemaRegistry
 from penstock.rest.config import RestSettings
 from penstock.rest.consumer import Consumer
 from penstock.rest.errors import UNAVAILABLE, RestError, from_client
@@ -22,7 +23,6 @@ from penstock.rest.instances import Instances
 from penstock.rest.producing import Producing
 from penstock.rest.schema_codecs import make_codec
 from penstock.rest.schema_records import SchemaRecords
-from penstock.rest.schema_registry import SchemaRegistry
 from penstock.web import Call
 from penstock.web.threads import Threads
 
@@ -42,7 +42,9 @@ class Proxy:
         )
         self.groups = Groups(self.admin)
         self.configs = Configs(self.admin)
-        self.schemas = SchemaRecords(SchemaRegistry(settings.schema_registry_url, timeout_s), make_codec)
+        url = settings.schema_registry_url
+        registry = SchemaRegistry(url, timeout_seconds=timeout_s) if url else None
+        self.schemas = SchemaRecords(registry, make_codec)
         self.producing: Producing
         self.instances: Instances
         self._threads: Threads

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from penstock.rest.schema_registry import SchemaText
+from penstock.client.schema_registry import Schema
 from penstock.schemas.codecs import codec_for
 from penstock.schemas.formats import parse
 from penstock.schemas.json_text import check_depth
@@ -26,9 +26,9 @@ class SchemaCodec:
         return self._codec.decode(payload)
 
 
-def make_codec(schema: SchemaText) -> SchemaCodec:
+def make_codec(schema: Schema) -> SchemaCodec:
     """ValueError, with a sentence, for a schema that cannot be used."""
-    return SchemaCodec(parse(schema.kind, schema.text, dict(schema.references), strict=False))
+    return SchemaCodec(parse(schema.schema_type, schema.text, dict(schema.references), strict=False))
 
 
 def record_name(schema: ParsedSchema) -> str:

@@ -7,16 +7,20 @@ threads.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 
+from penstock.client.answers_kept import AnswersKept
+from penstock.client.schema_registry import NotRegistered, RegistryError, Schema, SchemaRegistry, Version
 from penstock.rest.config import SCHEMAS_CACHED
-from penstock.rest.errors import INVALID_SCHEMA, RestError, bad_request
+from penstock.rest.errors import INVALID_SCHEMA, SERIALISATION_FAILED, RestError, bad_request, from_registry
 from penstock.rest.formats import FORMATS_BY_SCHEMA_TYPE, SCHEMA_TYPES, Format
-from penstock.rest.schema_registry import Cached, SchemaRegistry, SchemaText, Version
 from penstock.schemas.wire_format import HEADER_BYTES, read_header, write_header
+
+T = TypeVar("T")
 
 
 class Codec(Protocol):
@@ -32,7 +36,7 @@ class Codec(Protocol):
 
 
 class MakeCodec(Protocol):
-    def __call__(self, schema: SchemaText) -> Codec: ...
+    def __call__(self, schema: Schema) -> Codec: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,53 +60,77 @@ class Registered:
 
 
 class SchemaRecords:
-    def __init__(self, registry: SchemaRegistry, make_codec: MakeCodec) -> None:
+    def __init__(self, registry: SchemaRegistry | None, make_codec: MakeCodec) -> None:
         self._registry = registry
         self._make_codec = make_codec
-        self._codecs = Cached(SCHEMAS_CACHED)
+        self._codecs = AnswersKept(SCHEMAS_CACHED)
 
     def by_text(self, form: Format, subject: str, text: str) -> Registered:
         """The schema that the request spells out; it is registered when the subject does not have it."""
-        schema = SchemaText(SCHEMA_TYPES[form], text)
+        schema = Schema(SCHEMA_TYPES[form], text)
         self._codec(schema)  # what cannot be read is refused before anybody registers it
-        return self._registered(self._registry.register(subject, schema))
+
+        def find(registry: SchemaRegistry) -> Version:
+            try:
+                return registry.look_up(subject, schema)
+            except NotRegistered:
+                registry.register(subject, schema)
+                return registry.look_up(subject, schema)
+
+        return self._registered(self._ask(find))
 
     def by_id(self, subject: str, schema_id: int, form: Format | None = None) -> Registered:
-        schema = self._registry.by_id(schema_id)
-        found = self._registry.version_of(subject, schema)
-        return self._registered(Version(subject, schema_id, found.version, schema), form)
+        schema = self._by_id(schema_id)
+        found = self._ask(lambda registry: registry.look_up(subject, schema))
+        return self._registered(Version(subject, found.version, schema_id, schema), form)
 
     def by_version(self, subject: str, version: int | None) -> Registered:
         """One version, or the latest one."""
-        return self._registered(self._registry.by_version(subject, version or "latest"))
+        return self._registered(
+            self._ask(lambda r: r.latest(subject) if version is None else r.version(subject, version))
+        )
 
     def name_of(self, form: Format, text: str) -> str:
-        return self._codec(SchemaText(SCHEMA_TYPES[form], text)).name
+        return self._codec(Schema(SCHEMA_TYPES[form], text)).name
 
     def name_by_id(self, schema_id: int) -> str:
-        return self._codec(self._registry.by_id(schema_id)).name
+        return self._codec(self._by_id(schema_id)).name
 
     def decode(self, form: Format, data: bytes | None) -> Any:
         """A record's bytes as JSON. `ValueError` when they are not what they should be."""
         if data is None:
             return None
         schema_id = read_header(data)
-        schema = self._registry.by_id(schema_id)
-        if schema.kind != SCHEMA_TYPES[form]:
-            raise ValueError(f"its schema {schema_id} is of type {schema.kind}")
+        schema = self._by_id(schema_id)
+        if schema.schema_type != SCHEMA_TYPES[form]:
+            raise ValueError(f"its schema {schema_id} is of type {schema.schema_type}")
         return self._codec(schema).decode(data[HEADER_BYTES:])
 
     def _registered(self, found: Version, form: Format | None = None) -> Registered:
-        actual = FORMATS_BY_SCHEMA_TYPE.get(found.schema.kind)
+        actual = FORMATS_BY_SCHEMA_TYPE.get(found.schema.schema_type)
         if actual is None or (form is not None and actual is not form):
             raise RestError(
                 INVALID_SCHEMA,
-                f"Invalid schema: schema {found.schema_id} is of type {found.schema.kind}, "
+                f"Invalid schema: schema {found.schema_id} is of type {found.schema.schema_type}, "
                 f"not {SCHEMA_TYPES[form] if form else 'one that can be embedded'}.",
             )
         return Registered(actual, found.subject, found.schema_id, found.version, self._codec(found.schema))
 
-    def _codec(self, schema: SchemaText) -> Codec:
+    def _by_id(self, schema_id: int) -> Schema:
+        return self._ask(lambda registry: registry.by_id(schema_id))
+
+    def _ask(self, question: Callable[[SchemaRegistry], T]) -> T:
+        if self._registry is None:
+            raise RestError(
+                SERIALISATION_FAILED,
+                "Error serializing message. This proxy knows no Schema Registry: set schema.registry.url.",
+            )
+        try:
+            return question(self._registry)
+        except RegistryError as error:
+            raise from_registry(error) from error
+
+    def _codec(self, schema: Schema) -> Codec:
         def make() -> Codec:
             try:
                 return self._make_codec(schema)

@@ -62,9 +62,9 @@ def resolve(field: FieldFormat) -> Decoding:
     assert field.subject is not None, "options without a schema have a subject"
     registry = registry_for(field.registry_urls)
     if field.schema_version is not None:
-        found = registry.version(field.subject, field.schema_version)
+        found = registry.version(field.subject, field.schema_version).schema
     else:
-        _, found = registry.latest(field.subject)
+        found = registry.latest(field.subject).schema
     return Decoding(field, checked(found, form, f"subject {field.subject!r}"))
 
 

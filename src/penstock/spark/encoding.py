@@ -108,8 +108,8 @@ def _registered(
     assert field.subject is not None, "checked by the caller"
     if given is None:
         try:
-            schema_id, found = registry.latest(field.subject)
-            return schema_id, checked(found, form, f"subject {field.subject!r}")
+            found = registry.latest(field.subject)
+            return found.schema_id, checked(found.schema, form, f"subject {field.subject!r}")
         except NotRegistered:
             columns = rows[field.field].dataType
             if not isinstance(columns, StructType):
