@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -68,10 +69,96 @@ def test_a_service_that_dies_at_start_is_reported_with_its_last_lines(tmp_path: 
     assert said == ["good is [UP] here", "good is [DOWN]"]
 
 
-def test_a_service_that_dies_later_ends_the_platform(tmp_path: Path) -> None:
-    services = [service(tmp_path, "bad", DIES_LATER, may_finish=True)]
-    with pytest.raises(ServiceFailed, match=r"(?s)bad has ended with exit code 1.*NameError"):
-        _run(tmp_path, services, print)
+@pytest.fixture
+def quick_restarts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("penstock.platform.restarts.FIRST_DELAY_S", 0.01)
+
+
+@pytest.mark.usefixtures("quick_restarts")
+def test_an_essential_service_that_dies_too_often_ends_the_platform(tmp_path: Path) -> None:
+    said: list[str] = []
+    bad = replace(service(tmp_path, "bad", DIES_LATER, may_finish=True), essential=True)
+    with pytest.raises(
+        ServiceFailed, match=r"(?s)bad has ended with exit code 1, and has died 5 .*NameError"
+    ):
+        _run(tmp_path, [service(tmp_path, "good", OBEDIENT), bad], said.append)
+    assert said[:4] == [
+        "good is [UP] here",
+        "bad is [UP]",
+        "bad has ended with exit code 1. It starts again in 0.01 s",
+        "bad is [UP] again",
+    ]
+    assert said[-1] == "good is [DOWN]"
+
+
+@pytest.mark.usefixtures("quick_restarts")
+def test_the_platform_goes_on_without_another_service_that_dies_too_often(tmp_path: Path) -> None:
+    said: list[str] = []
+
+    def say(line: str) -> None:
+        said.append(line)
+        if "goes on without" in line:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    services = [service(tmp_path, "good", OBEDIENT), service(tmp_path, "bad", DIES_LATER)]
+    _run(tmp_path, services, say)
+    assert said[-3].startswith("bad has [FAILED]. bad has ended with exit code 1, and has died 5 times")
+    assert "NameError" in said[-3]
+    assert said[-1] == "good is [DOWN]"
+
+
+def test_a_service_that_is_killed_is_started_again_and_stopped_in_its_place(tmp_path: Path) -> None:
+    said: list[str] = []
+    pids: list[int] = []
+
+    def say(line: str) -> None:
+        said.append(line)
+        if line.startswith("first is [UP]"):
+            pids.append(int(line.split()[-1]))
+            if len(pids) == 3:
+                os.kill(os.getpid(), signal.SIGTERM)
+        if len(pids) < 3 and (line.startswith("second is [UP]") or "[UP] again" in line):
+            os.kill(pids[-1], signal.SIGKILL)
+
+    first = OBEDIENT.replace('"ready here"', '"ready", __import__("os").getpid()')
+    services = [service(tmp_path, "first", first), service(tmp_path, "second", OBEDIENT)]
+    _run(tmp_path, services, say)
+    assert len(set(pids)) == 3
+    assert [line for line in said if "first" in line] == [
+        f"first is [UP] {pids[0]}",
+        "first was ended by SIGKILL. It starts again in 0.5 s",
+        f"first is [UP] again {pids[1]}",
+        "first was ended by SIGKILL. It starts again in 1 s",
+        f"first is [UP] again {pids[2]}",
+        "first is [DOWN]",
+    ]
+    assert said[-2:] == ["second is [DOWN]", "first is [DOWN]"]
+
+
+@pytest.mark.usefixtures("quick_restarts")
+def test_a_service_that_is_not_ready_when_started_again_counts_as_dead(tmp_path: Path) -> None:
+    once = "import os, sys\nfirst = not os.path.exists(__file__ + '.ran')\nopen(__file__ + '.ran', 'w')\n"
+    source = f"{once}if first:\n    print('ready', flush=True)\n    sys.exit(1)\n{SILENT}"
+    bad = replace(service(tmp_path, "bad", source, within_s=0.3), essential=True)
+    said: list[str] = []
+    with pytest.raises(ServiceFailed, match="bad was not ready in time, and has died 5 times"):
+        _run(tmp_path, [bad], said.append)
+    assert said[1:3] == [
+        "bad has ended with exit code 1. It starts again in 0.01 s",
+        "bad was not ready in time. It starts again in 0.02 s",
+    ]
+
+
+def test_a_stop_is_obeyed_while_a_service_waits_for_its_next_start(tmp_path: Path) -> None:
+    said: list[str] = []
+
+    def say(line: str) -> None:
+        said.append(line)
+        if "starts again" in line:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    _run(tmp_path, [service(tmp_path, "good", OBEDIENT), service(tmp_path, "bad", DIES_LATER)], say)
+    assert said[-1] == "good is [DOWN]"
 
 
 def test_a_service_that_is_never_ready_fails_at_its_deadline(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
@@ -113,3 +114,44 @@ def test_a_port_in_use_is_named_before_anything_starts(tmp_path: Path) -> None:
     assert (process.returncode, out) == (1, "")
     assert f"Port {port} of 127.0.0.1 is in use by another program" in err
     assert "--listen HOST:PORT" in err
+
+
+def test_parts_that_are_killed_come_back_at_their_addresses_and_go_on(tmp_path: Path) -> None:
+    process = _up("--data", str(tmp_path / "data"), *FREE_PORTS)
+    try:
+        addresses = {line.split()[0]: line.split()[-1] for line in _lines(process, 4)}
+        Admin(addresses["broker"]).create_topic("kept")
+        schema = json.dumps({"schema": '"int"'}).encode()
+        request = urllib.request.Request(
+            f"{addresses['registry']}/subjects/s/versions", schema, {"Content-Type": "application/json"}
+        )
+        urllib.request.urlopen(request, timeout=DEADLINE_S).close()
+        for name in ("broker", "registry", "rest", "console"):
+            os.kill(_pid_of(name, process.pid), signal.SIGKILL)
+            assert _lines(process, 2) == [
+                f"{name} was ended by SIGKILL. It starts again in 0.5 s",
+                f"{name} is [UP] again {addresses[name]}",
+            ]
+        assert "kept" in [topic.name for topic in Admin(addresses["broker"]).topics()]
+        for url, expected in (
+            (f"{addresses['registry']}/subjects", b"s"),
+            (f"{addresses['rest']}/topics", b"kept"),
+        ):
+            with urllib.request.urlopen(url, timeout=DEADLINE_S) as answer:
+                assert expected in answer.read()
+        os.killpg(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=DEADLINE_S)
+    finally:
+        process.kill()
+    assert out.splitlines() == [f"{name} is [DOWN]" for name in ("console", "rest", "registry", "broker")]
+    assert (process.returncode, err) == (0, "")
+
+
+def _pid_of(name: str, parent: int) -> int:
+    """The child of a process that runs `penstock NAME`."""
+    children = Path(f"/proc/{parent}/task").glob("*/children")
+    pids = [int(pid) for path in children for pid in path.read_text().split()]
+    command = ["-m", "penstock", name]
+    found = [pid for pid in pids if Path(f"/proc/{pid}/cmdline").read_text().split("\0")[1:4] == command]
+    assert len(found) == 1, (name, pids)
+    return found[0]

@@ -63,6 +63,9 @@ def up(
     """Run all services and your scripts, until Ctrl-C or SIGTERM stops them in reverse order.
 
     Starting again with the same --data goes on where it stopped. What the services say is in DIR/logs.
+
+    A service that dies is started again, after a delay that doubles. After five deaths within ten minutes it
+    is given up: the platform goes on without it, or ends when it is the broker.
     """
     try:
         check_port_free(listen, "--listen")

@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Final
@@ -23,6 +23,7 @@ from penstock.platform.output import LINE_BYTES_MAX, Output
 LEFTOVERS_S: Final = 5.0
 """How long what a child leaves behind may take to end by itself."""
 _POLL_S: Final = 0.05
+LISTEN: Final = "--listen"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,18 @@ class Service:
     """True when ending by itself with success, after it was ready, is no failure."""
     shown: Callable[[str], str] = str
     """What `is [UP]` shows, from what the ready line said."""
+    essential: bool = False
+    """True when the platform cannot go on without it."""
+
+    def at_address(self, ready_text: str) -> Service:
+        """The same service at the address that its first ready line named: others know it by then, and
+        `--listen HOST:0` would give another one.
+        """
+        if LISTEN not in self.arguments:
+            return self
+        at = self.arguments.index(LISTEN) + 1
+        address = ready_text.rpartition("://")[2]
+        return replace(self, arguments=(*self.arguments[:at], address, *self.arguments[at + 1 :]))
 
 
 @dataclass(frozen=True, slots=True)

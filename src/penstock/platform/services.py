@@ -1,4 +1,4 @@
-"""What the platform can start: the broker, the REST Proxy, the console, and scripts of the user."""
+"""What the platform can start: broker, registry, REST Proxy, console, and scripts of the user."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import socket
 from collections.abc import Mapping
 from pathlib import Path
 
-from penstock.platform.process import Service
+from penstock.platform.process import LISTEN, Service
 from penstock.platform.supervisor import ServiceFailed
 from penstock.settings.listeners import format_address
 
@@ -20,7 +20,7 @@ def broker_service(
         "-m",
         "penstock",
         "broker",
-        "--listen",
+        LISTEN,
         format_address(*listen),
         "--data",
         str(data / "broker"),
@@ -29,19 +29,19 @@ def broker_service(
         arguments += ["--config", config]
     for name, value in overrides.items():
         arguments += ["--set", f"{name}={value}"]
-    return Service("broker", tuple(arguments), ready_within_s=60, stop_within_s=30)
+    return Service("broker", tuple(arguments), ready_within_s=60, stop_within_s=30, essential=True)
 
 
 def registry_service(listen: tuple[str, int], bootstrap_servers: str) -> Service:
     """The Schema Registry; what it keeps is in the broker's topic `_schemas`."""
     command = ("-m", "penstock", "registry")
-    arguments = (*command, "--listen", format_address(*listen), "--bootstrap-servers", bootstrap_servers)
+    arguments = (*command, LISTEN, format_address(*listen), "--bootstrap-servers", bootstrap_servers)
     return Service("registry", arguments, ready_within_s=60, stop_within_s=30, shown=_as_url)
 
 
 def rest_service(listen: tuple[str, int], bootstrap_servers: str, registry_url: str = "") -> Service:
     """The REST Proxy; without a Schema Registry it refuses the formats that need one."""
-    arguments = ["-m", "penstock", "rest", "--listen", format_address(*listen)]
+    arguments = ["-m", "penstock", "rest", LISTEN, format_address(*listen)]
     arguments += ["--bootstrap-servers", bootstrap_servers]
     if registry_url:
         arguments += ["--set", f"schema.registry.url={registry_url}"]
@@ -51,7 +51,7 @@ def rest_service(listen: tuple[str, int], bootstrap_servers: str, registry_url: 
 def console_service(listen: tuple[str, int], bootstrap_servers: str) -> Service:
     """The web console."""
     command = ("-m", "penstock", "console")
-    arguments = (*command, "--listen", format_address(*listen), "--bootstrap-servers", bootstrap_servers)
+    arguments = (*command, LISTEN, format_address(*listen), "--bootstrap-servers", bootstrap_servers)
     return Service("console", arguments, ready_within_s=60, stop_within_s=10, shown=_as_url)
 
 

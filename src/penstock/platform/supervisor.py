@@ -1,7 +1,13 @@
-"""The supervisor: starts services one after the other, watches them, stops them in reverse order.
+"""The supervisor: starts services one after the other, starts again those that die, stops them in reverse.
 
-One thread decides. Children and signals put events into one queue; every wait has a deadline. A service that
-ends without being asked ends the platform, with its last lines as the reason.
+One thread decides. Children and signals put events into one queue; every wait has a deadline.
+
+- A service that fails at its first start ends the platform, with its last lines as the reason: whoever
+  started the platform is there to read it.
+- A service that was ready and dies is started again after a delay that doubles (`restarts`), at the address
+  that it had. Both are said.
+- A service that dies too often is given up. The platform goes on without it, unless the service is
+  `essential` as the broker is: then the platform ends.
 """
 
 from __future__ import annotations
@@ -9,22 +15,40 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from types import FrameType, TracebackType
 from typing import Any, Final
 
 from penstock.platform.process import Child, Event, Exited, Ready, Service, StopRequested
+from penstock.platform.restarts import DEATHS_MAX, WINDOW_S, Restarts
 
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class ServiceFailed(Exception):
-    """A service did not start, died, or did not stop; the text is a sentence and the service's last lines."""
+    """A service did not start, was given up, or did not stop; the text is a sentence and its last lines."""
 
 
 class Stopped(Exception):
     """The platform was asked to end while a service was starting."""
+
+
+@dataclass(slots=True)
+class _Part:
+    """A service of the platform and its process, if it has one."""
+
+    service: Service
+    child: Child | None = None
+    ready_text: str | None = None
+    """What the ready line said, once there was one."""
+    ready_by_s: float | None = None
+    """When a process that is starting must be ready."""
+    restart_at_s: float | None = None
+    late: bool = False
+    """The process was killed because it was not ready in time."""
+    restarts: Restarts = field(default_factory=Restarts)
 
 
 class Supervisor:
@@ -34,7 +58,8 @@ class Supervisor:
         self._logs = logs
         self._say = say
         self._events: SimpleQueue[Event] = SimpleQueue()
-        self._children: list[Child] = []
+        self._parts: list[_Part] = []
+        """In the order of their first start."""
         self._former: dict[int, Any] = {}
 
     def __enter__(self) -> Supervisor:
@@ -56,39 +81,85 @@ class Supervisor:
 
     def start(self, service: Service) -> str:
         """Starts a service and waits until it is ready; returns what its ready line said."""
-        child = Child(service, self._logs, self._events)
-        self._children.append(child)
-        deadline = time.monotonic() + service.ready_within_s
-        while True:
-            event = self._next_event(deadline)
-            if event is None:
-                raise ServiceFailed(_with_last_lines(f"{service.name} was not ready in time", child))
-            if isinstance(event, Ready) and event.child is child:
-                self._say(f"{service.name} is [UP] {service.shown(event.text)}".rstrip())
-                return event.text
-            self._react(event, starting=child)
+        part = _Part(service)
+        self._parts.append(part)
+        self._launch(part)
+        while part.ready_text is None:
+            self._step()
+        return part.ready_text
 
     def watch(self) -> None:
-        """Returns when the platform is asked to end; raises when a service dies."""
+        """Returns when the platform is asked to end; raises when it cannot go on."""
         try:
             while True:
-                event = self._next_event(None)
-                if event is not None:
-                    self._react(event, starting=None)
+                self._step()
         except Stopped:
             return
 
-    def _react(self, event: Event, starting: Child | None) -> None:
+    def _step(self) -> None:
+        """One event, or what is due."""
+        moments = [
+            moment for part in self._parts for moment in (part.ready_by_s, part.restart_at_s) if moment
+        ]
+        event = self._next_event(min(moments, default=None))
         if isinstance(event, StopRequested):
             raise Stopped
-        if isinstance(event, Exited):
-            self._children.remove(event.child)
-            event.child.end_leftovers()
-            name = event.child.service.name
-            if event.code == 0 and event.child.service.may_finish and event.child is not starting:
-                self._say(f"{name} has [FINISHED]")
-                return
-            raise ServiceFailed(_with_last_lines(f"{name} {_how_it_ended(event.code)}", event.child))
+        if isinstance(event, Ready):
+            self._on_ready(event)
+        elif isinstance(event, Exited):
+            self._on_exit(event)
+        self._do_what_is_due(time.monotonic())
+
+    def _do_what_is_due(self, now_s: float) -> None:
+        for part in self._parts:
+            if part.restart_at_s is not None and now_s >= part.restart_at_s:
+                self._launch(part)
+            elif part.ready_by_s is not None and now_s >= part.ready_by_s and part.child is not None:
+                part.ready_by_s, part.late = None, True
+                part.child.kill()  # its exit is the next event
+
+    def _launch(self, part: _Part) -> None:
+        service = part.service
+        if part.ready_text is not None:
+            service = service.at_address(part.ready_text)
+        part.child = Child(service, self._logs, self._events)
+        part.restart_at_s, part.late = None, False
+        part.ready_by_s = time.monotonic() + service.ready_within_s
+
+    def _on_ready(self, event: Ready) -> None:
+        part = self._part_of(event.child)
+        if part is None or part.late:
+            return
+        again = "" if part.ready_text is None else " again"
+        part.ready_by_s, part.ready_text = None, event.text
+        self._say(f"{part.service.name} is [UP]{again} {part.service.shown(event.text)}".rstrip())
+
+    def _on_exit(self, event: Exited) -> None:
+        part = self._part_of(event.child)
+        if part is None:
+            return
+        name, was_ready = part.service.name, part.ready_by_s is None and not part.late
+        part.child, part.ready_by_s = None, None
+        event.child.end_leftovers()
+        if event.code == 0 and part.service.may_finish and was_ready:
+            self._say(f"{name} has [FINISHED]")
+            return
+        how = "was not ready in time" if part.late else _how_it_ended(event.code)
+        if part.ready_text is None:
+            raise ServiceFailed(_with_last_lines(f"{name} {how}", event.child))
+        delay_s = part.restarts.delay_after_death(time.monotonic())
+        if delay_s is not None:
+            part.restart_at_s = time.monotonic() + delay_s
+            self._say(f"{name} {how}. It starts again in {delay_s:g} s")
+            return
+        sentence = f"{name} {how}, and has died {DEATHS_MAX} times within {WINDOW_S / 60:g} minutes"
+        if part.service.essential:
+            raise ServiceFailed(_with_last_lines(sentence, event.child))
+        self._say(f"{name} has [FAILED]. {_with_last_lines(sentence, event.child)}")
+        self._say(f"The platform goes on without {name}. Mend it, and start the platform again.")
+
+    def _part_of(self, child: Child) -> _Part | None:
+        return next((part for part in self._parts if part.child is child), None)
 
     def _next_event(self, deadline: float | None) -> Event | None:
         """The next event, or None at the deadline."""
@@ -102,11 +173,13 @@ class Supervisor:
     def _stop_all(self) -> list[str]:
         """Stops what runs, the last started first; returns the names of those that had to be killed."""
         stubborn = []
-        while self._children:
-            child = self._children.pop()
-            if not self._stop(child):
-                stubborn.append(child.service.name)
-            self._say(f"{child.service.name} is [DOWN]")
+        for part in reversed(self._parts):
+            if part.child is None:
+                continue
+            if not self._stop(part.child):
+                stubborn.append(part.service.name)
+            part.child = None
+            self._say(f"{part.service.name} is [DOWN]")
         return stubborn
 
     def _stop(self, child: Child) -> bool:
@@ -120,12 +193,11 @@ class Supervisor:
                 child.end_leftovers()
                 return False
             if isinstance(event, Exited):
-                if event.child is child:
-                    child.end_leftovers()
-                    return True
-                # Another one died meanwhile; it needs no stopping any more.
-                self._children = [other for other in self._children if other is not event.child]
                 event.child.end_leftovers()
+                if event.child is child:
+                    return True
+                if (other := self._part_of(event.child)) is not None:
+                    other.child = None  # it died meanwhile, and needs no stopping any more
 
     def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
         self._events.put(StopRequested())
