@@ -76,6 +76,39 @@ def test_both_twins_judge_every_payload_alike(
     assert outcome(native.validate, *case, **options) == outcome(pure.validate, *case, **options)
 
 
+def refused_by(twin: Any, *arguments: Any, **options: Any) -> Any:
+    try:
+        return twin.refusals(*arguments, **options)
+    except (CorruptBatch, OverflowError) as refused:
+        return f"{type(refused).__name__}: {refused}"
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    mutated() | st.tuples(st.binary(max_size=80), st.integers(-1, 12)),
+    TIMESTAMPS,
+    st.booleans(),
+    TIMESTAMPS,
+    TIMESTAMPS,
+    st.integers(0, 5),
+)
+def test_both_twins_refuse_the_same_records(
+    case: tuple[bytes, int], base: int, require_keys: bool, earliest: int, latest: int, most: int
+) -> None:
+    options = {
+        "base_timestamp": base,
+        "require_keys": require_keys,
+        "earliest": earliest,
+        "latest": latest,
+    }
+    refused = refused_by(pure, *case, most, **options)
+    assert refused_by(native, *case, most, **options) == refused
+    if not isinstance(refused, str) and case[1]:
+        total, found = refused
+        assert len(found) == min(total, most)
+        assert (outcome(pure.validate, *case, **options) == "taken") == (total == 0)
+
+
 @settings(max_examples=100, deadline=None)
 @given(RECORDS)
 def test_what_the_encoder_wrote_is_valid(records: list[Record]) -> None:

@@ -11,7 +11,7 @@ from penstock.records.batch import HEADER_SIZE, build, check_crc, read_header
 from penstock.records.codecs import Codec, compress
 from penstock.records.record import Record, encode_batch
 from penstock.settings.topic import TopicSettings
-from penstock.storage.contents import InvalidRecords, check_records
+from penstock.storage.contents import MOST_RECORD_ERRORS, InvalidRecords, check_records
 from tests.storage.builders import NOW_MS, batch, settings
 
 COMPACTED = settings(cleanup_policy=("compact",))
@@ -49,6 +49,45 @@ def test_a_compacted_topic_takes_no_record_without_a_key(codec: Codec) -> None:
     assert error.code == ErrorCode.INVALID_RECORD
     assert error.record_errors == ((1, told),)
     assert told in error.message
+
+
+@pytest.mark.parametrize("codec", list(Codec))
+def test_every_refused_record_is_named(codec: Codec) -> None:
+    told = "Compacted topic cannot accept message without key in topic partition orders-3"
+    keys = (None, b"k", None, None, b"k", None)
+    data = memoryview(encode_batch([Record(key, b"", timestamp_ms=NOW_MS) for key in keys], codec=codec))
+    error = refusal(data, COMPACTED)
+    assert error.code == ErrorCode.INVALID_RECORD
+    assert error.record_errors == tuple((index, told) for index in (0, 2, 3, 5))
+    first_three = ", ".join(f"RecordError(batchIndex={index}, message='{told}')" for index in (0, 2, 3))
+    assert error.message == (
+        "One or more records have been rejected due to 4 record errors in total, and only showing the first "
+        f"three errors at most: [{first_three}]"
+    )
+
+
+def test_one_wrong_timestamp_makes_the_answer_about_timestamps_and_still_names_keys() -> None:
+    topic = settings(cleanup_policy=("compact",), message_timestamp_after_max_ms=HOUR_MS)
+    late = NOW_MS + HOUR_MS + 1
+    records = [
+        Record(None, b"", timestamp_ms=late),
+        Record(b"k", b"", timestamp_ms=late),
+        Record(b"k", b"", timestamp_ms=NOW_MS),
+    ]
+    error = refusal(memoryview(encode_batch(records)), topic)
+    assert error.code == ErrorCode.INVALID_TIMESTAMP
+    assert error.message == "One or more records have been rejected due to invalid timestamp"
+    assert [index for index, _ in error.record_errors] == [0, 1]
+    assert error.record_errors[0][1].startswith("Compacted topic cannot accept")
+    assert error.record_errors[1][1].startswith(f"Timestamp {late} of message with offset 1 is out of range.")
+
+
+def test_a_batch_of_very_many_refused_records_names_some_of_them_and_counts_all() -> None:
+    count = MOST_RECORD_ERRORS + 1000
+    records = [Record(None, b"", timestamp_ms=NOW_MS)] * count
+    error = refusal(memoryview(encode_batch(records, codec=Codec.ZSTD)), COMPACTED)
+    assert len(error.record_errors) == MOST_RECORD_ERRORS
+    assert f"due to {count} record errors in total" in error.message
 
 
 @pytest.mark.parametrize("codec", list(Codec))

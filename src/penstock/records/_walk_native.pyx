@@ -3,7 +3,7 @@
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint64_t
-from libc.stdlib cimport free
+from libc.stdlib cimport free, malloc
 
 from penstock.records._lz4 cimport unpack_lz4
 from penstock.records._records cimport *
@@ -28,6 +28,20 @@ cdef struct Bounds:
     bint require_keys
 
 
+cdef inline int read_whole(Cursor* cursor, int32_t index, int64_t base_timestamp, Record* record) noexcept nogil:
+    """The next record, whatever a topic may think of it; what is wrong with its bytes otherwise."""
+    cdef int error = read_record_start(cursor, record)
+    if not error:
+        error = skip_headers(cursor, record.header_count)
+    if error:
+        return error
+    if record.offset_delta != index:
+        return OFFSET_ORDER
+    if sum_overflows(base_timestamp, record.timestamp_delta):
+        return TIMESTAMP
+    return OK
+
+
 cdef int walk_valid(
     Cursor* cursor, int32_t count, int64_t base_timestamp, Bounds bounds, int32_t* index, int64_t* max_timestamp
 ) noexcept nogil:
@@ -37,15 +51,9 @@ cdef int walk_valid(
     cdef int error
     for index[0] in range(count):
         cursor.end = end
-        error = read_record_start(cursor, &record)
-        if not error:
-            error = skip_headers(cursor, record.header_count)
+        error = read_whole(cursor, index[0], base_timestamp, &record)
         if error:
             return error
-        if record.offset_delta != index[0]:
-            return OFFSET_ORDER
-        if sum_overflows(base_timestamp, record.timestamp_delta):
-            return TIMESTAMP
         if bounds.require_keys and record.key.size < 0:
             return NULL_KEY
         timestamp = base_timestamp + record.timestamp_delta
@@ -95,6 +103,93 @@ def validate(
     finally:
         PyBuffer_Release(&view)
     return max_timestamp
+
+
+cdef struct Refusal:
+    int32_t index
+    int32_t reason
+    int64_t timestamp
+
+
+cdef struct Refusals:
+    Refusal* found
+    int32_t most        # that `found` has room for
+    int32_t total       # may be more than `most`
+
+
+cdef int walk_refusals(
+    Cursor* cursor, int32_t count, int64_t base_timestamp, Bounds bounds, int32_t* index, Refusals* refused
+) noexcept nogil:
+    cdef Record record
+    cdef size_t end = cursor.end
+    cdef int64_t timestamp
+    cdef int error, reason
+    for index[0] in range(count):
+        cursor.end = end
+        error = read_whole(cursor, index[0], base_timestamp, &record)
+        if error:
+            return error
+        timestamp = base_timestamp + record.timestamp_delta
+        if bounds.require_keys and record.key.size < 0:
+            reason = NULL_KEY
+        elif timestamp != -1 and (timestamp < bounds.earliest or timestamp > bounds.latest):
+            reason = TIMESTAMP_RANGE
+        else:
+            continue
+        if refused.total < refused.most:
+            refused.found[refused.total].index = index[0]
+            refused.found[refused.total].reason = reason
+            refused.found[refused.total].timestamp = timestamp
+        refused.total += 1
+    cursor.end = end
+    return OK
+
+
+def refusals(
+    payload,
+    count,
+    int32_t most,
+    *,
+    int64_t base_timestamp=0,
+    bint require_keys=False,
+    int64_t earliest=-INT64_MAX - 1,
+    int64_t latest=INT64_MAX,
+):
+    """Every record that a topic refuses for want of a key or for its timestamp: how many there are, and of the first `most` the
+    index, the reason and the timestamp. Raises `CorruptBatch` when the payload is not `count` whole records."""
+    cdef Py_buffer view
+    cdef Cursor cursor
+    cdef Bounds bounds
+    cdef Refusals refused
+    cdef int32_t index = 0, wanted, place
+    cdef int error
+    bounds.earliest = earliest
+    bounds.latest = latest
+    bounds.require_keys = require_keys
+    refused.found = NULL
+    refused.total = 0
+    PyObject_GetBuffer(payload, &view, PyBUF_SIMPLE)
+    try:
+        check_count(count, view.len)
+        wanted = count
+        refused.most = min(most, wanted)
+        refused.found = <Refusal*> malloc((refused.most + 1) * sizeof(Refusal))
+        if refused.found is NULL:
+            raise MemoryError
+        cursor.data = <const uint8_t*> view.buf
+        cursor.position = 0
+        cursor.end = view.len
+        with nogil:
+            error = walk_refusals(&cursor, wanted, base_timestamp, bounds, &index, &refused)
+        check_end(error, index, cursor.end - cursor.position)
+        found = [
+            (refused.found[place].index, refused.found[place].reason, refused.found[place].timestamp)
+            for place in range(min(refused.total, refused.most))
+        ]
+        return refused.total, found
+    finally:
+        free(refused.found)
+        PyBuffer_Release(&view)
 
 
 cdef inline uint64_t big_endian(const uint8_t* data, int size) noexcept nogil:

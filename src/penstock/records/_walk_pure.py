@@ -131,6 +131,39 @@ def validate(
     return max_timestamp
 
 
+def refusals(
+    payload: Bytes,
+    count: int,
+    most: int,
+    *,
+    base_timestamp: int = 0,
+    require_keys: bool = False,
+    earliest: int = INT64_MIN,
+    latest: int = INT64_MAX,
+) -> tuple[int, list[tuple[int, int, int]]]:
+    """Every record that a topic refuses for want of a key or for its timestamp: how many there are, and of
+    the first `most` the index, the reason and the timestamp. Raises `CorruptBatch` as `validate` does when
+    the payload is not `count` whole records."""
+    total = 0
+    found: list[tuple[int, int, int]] = []
+    for index, record in enumerate(walk_records(memoryview(payload), count)):
+        if record.offset_delta != index:
+            raise refusal(index, OFFSET_ORDER)
+        timestamp = base_timestamp + record.timestamp_delta
+        if not INT64_MIN <= timestamp <= INT64_MAX:
+            raise refusal(index, TIMESTAMP)
+        if require_keys and record.key is None:
+            reason = NULL_KEY
+        elif timestamp != NO_TIMESTAMP and not earliest <= timestamp <= latest:
+            reason = TIMESTAMP_RANGE
+        else:
+            continue
+        total += 1
+        if len(found) < most:
+            found.append((index, reason, timestamp))
+    return total, found
+
+
 def walk_records(payload: memoryview, count: int) -> Iterator[WalkedRecord]:
     """Each of exactly `count` records; `CorruptBatch` where one is not whole."""
     check_count(count, len(payload))

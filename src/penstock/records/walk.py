@@ -28,6 +28,7 @@ __all__ = [
     "HeaderColumns",
     "RefusedRecord",
     "accept",
+    "refusals",
     "validate",
 ]
 
@@ -48,8 +49,9 @@ ACTIVE: Final = "pure" if _twin is _walk_pure else "native"
 
 if TYPE_CHECKING:
     from penstock.records._columns_pure import ColumnBuilder
-    from penstock.records._walk_pure import accept, validate
+    from penstock.records._walk_pure import accept, refusals, validate
 else:
     accept = _twin.accept
+    refusals = _twin.refusals
     validate = _twin.validate
     ColumnBuilder = twin_of(_columns_pure).ColumnBuilder

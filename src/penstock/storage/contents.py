@@ -3,9 +3,9 @@ and keyed where the topic is compacted.
 
 Records are walked by `penstock.records.walk`, without the GIL where the native walk is built; compressed ones
 are unpacked for it, into a bounded buffer. Called by `penstock.storage.incoming` before the log's lock is
-taken. The rules, codes and words are Kafka's (`LogValidator`), with two differences: offsets inside a batch
-must be 0, 1, 2, … (Kafka numbers compressed records anew and does not look at others), and a batch may unpack
-to `MAX_DECODED_BYTES` at most.
+taken. The rules, codes and words are Kafka's (`LogValidator`), with three differences: offsets inside a batch
+must be 0, 1, 2, … (Kafka numbers compressed records anew and does not look at others), a batch may unpack
+to `MAX_DECODED_BYTES` at most, and one answer names `MOST_RECORD_ERRORS` records at most.
 """
 
 from __future__ import annotations
@@ -34,13 +34,18 @@ MOST_ROOMS: Final = 4
 """How many of them are kept for the next batches: new memory costs more than to unpack a small one. Whoever
 finds none unpacks into memory of its own."""
 
+MOST_RECORD_ERRORS: Final = 20_000
+"""Refused records that one answer names: twice what librdkafka puts into a batch. A small compressed batch
+can hold millions, and each is a sentence of the answer. The message has their whole number."""
+
 _INT64_MAX: Final = 2**63 - 1
 _rooms: deque[bytearray | None] = deque([None] * MOST_ROOMS)
 _large_batches = threading.Lock()
 
 
 class InvalidRecords(KafkaError):
-    """A batch refused for what is inside it. `record_errors` names the record by its place in the batch."""
+    """A batch refused for what is inside it. `record_errors` names each refused record by its place in the
+    batch, with the reason."""
 
     def __init__(self, code: ErrorCode, message: str, record_errors: tuple[tuple[int, str], ...]) -> None:
         super().__init__(code, message)
@@ -72,8 +77,12 @@ def check_records(
     """
     try:
         max_timestamp = _walk(batch[HEADER_SIZE:], header, settings, now_ms)
-    except walk.RefusedRecord as refused:
-        raise _refusal(refused, header, settings, now_ms, name) from None
+    except _Refused as refused:
+        raise _refusal(refused, settings, now_ms, name) from None
+    except walk.RefusedRecord as broken:
+        raise _invalid(
+            f"Invalid batch of {header.records_count} records in topic partition {name}: {broken}"
+        ) from None
     except (CorruptBatch, CodecError) as error:
         raise _invalid(f"Invalid batch in topic partition {name}: {error}") from None
     if settings.message_timestamp_type != LOG_APPEND_TIME and max_timestamp != header.max_timestamp:
@@ -110,14 +119,28 @@ def _room() -> Iterator[bytearray | None]:
 def _validate(
     payload: bytes | bytearray | memoryview, header: BatchHeader, settings: TopicSettings, now_ms: int
 ) -> int:
+    """The largest timestamp. The walk stops at the first record that is not right; a second one finds all
+    that the topic refuses, so that the producer can be told which they are."""
     earliest, latest = _bounds(settings, now_ms)
-    return walk.validate(
-        payload,
-        header.records_count,
-        base_timestamp=header.base_timestamp,
-        require_keys="compact" in settings.cleanup_policy,
-        earliest=earliest,
-        latest=latest,
+    require_keys = "compact" in settings.cleanup_policy
+    base, count = header.base_timestamp, header.records_count
+    try:
+        return walk.validate(
+            payload, count, base_timestamp=base, require_keys=require_keys, earliest=earliest, latest=latest
+        )
+    except walk.RefusedRecord as refused:
+        if refused.reason not in (walk.NULL_KEY, walk.TIMESTAMP_RANGE):
+            raise
+    raise _Refused(
+        *walk.refusals(
+            payload,
+            count,
+            MOST_RECORD_ERRORS,
+            base_timestamp=base,
+            require_keys=require_keys,
+            earliest=earliest,
+            latest=latest,
+        )
     )
 
 
@@ -129,25 +152,37 @@ def _bounds(settings: TopicSettings, now_ms: int) -> tuple[int, int]:
     return max(-_INT64_MAX - 1, now_ms - settings.message_timestamp_before_max_ms), latest
 
 
-def _refusal(
-    refused: walk.RefusedRecord, header: BatchHeader, settings: TopicSettings, now_ms: int, name: str
-) -> InvalidRecords:
-    if refused.reason == walk.TIMESTAMP_RANGE:
-        earliest, latest = _bounds(settings, now_ms)
-        told = (
-            f"Timestamp of message with offset {refused.index} is out of range. The timestamp should be "
-            f"within [{earliest}, {latest}]"
-        )
+class _Refused(Exception):
+    """Records that are whole and that the topic does not take: how many, and the first of them."""
+
+    def __init__(self, total: int, found: list[tuple[int, int, int]]) -> None:
+        self.total = total
+        self.found = found
+
+
+def _refusal(refused: _Refused, settings: TopicSettings, now_ms: int, name: str) -> InvalidRecords:
+    """Kafka's answer. One wrong timestamp makes the whole answer INVALID_TIMESTAMP, but a record without a
+    key is named for that first."""
+    earliest, latest = _bounds(settings, now_ms)
+    errors = []
+    for index, reason, timestamp in refused.found:
+        if reason == walk.NULL_KEY:
+            told = f"Compacted topic cannot accept message without key in topic partition {name}"
+        else:
+            told = (
+                f"Timestamp {timestamp} of message with offset {index} is out of range. The timestamp should "
+                f"be within [{earliest}, {latest}]"
+            )
+        errors.append((index, told))
+    if any(reason == walk.TIMESTAMP_RANGE for _, reason, _ in refused.found):
         message = "One or more records have been rejected due to invalid timestamp"
-        return InvalidRecords(ErrorCode.INVALID_TIMESTAMP, message, ((refused.index, told),))
-    if refused.reason == walk.NULL_KEY:
-        told = f"Compacted topic cannot accept message without key in topic partition {name}"
-        message = (
-            "One or more records have been rejected due to 1 record errors in total, and only showing the "
-            f"first three errors at most: [RecordError(batchIndex={refused.index}, message='{told}')]"
-        )
-        return InvalidRecords(ErrorCode.INVALID_RECORD, message, ((refused.index, told),))
-    return _invalid(f"Invalid batch of {header.records_count} records in topic partition {name}: {refused}")
+        return InvalidRecords(ErrorCode.INVALID_TIMESTAMP, message, tuple(errors))
+    first = ", ".join(f"RecordError(batchIndex={index}, message='{told}')" for index, told in errors[:3])
+    message = (
+        f"One or more records have been rejected due to {refused.total} record errors in total, and only "
+        f"showing the first three errors at most: [{first}]"
+    )
+    return InvalidRecords(ErrorCode.INVALID_RECORD, message, tuple(errors))
 
 
 def _invalid(message: str) -> InvalidRecords:

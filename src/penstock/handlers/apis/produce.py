@@ -193,7 +193,11 @@ def _append(
             unacknowledged.append(Written(partition, appended.last_offset + 1, epoch))
     except InvalidRecords as error:
         return PartitionResult(
-            data.partition, error.code, message=error.message, record_errors=error.record_errors
+            data.partition,
+            error.code,
+            log_start_offset=partition.log.log_start_offset,
+            message=error.message,
+            record_errors=error.record_errors,
         )
     except KafkaError as error:
         elsewhere = error.code is ErrorCode.NOT_LEADER_OR_FOLLOWER
