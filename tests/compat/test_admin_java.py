@@ -16,7 +16,7 @@ EXPECTED = {
     "partitions": "2",
     "log size": "true",
     "producers": "1",
-    "metadata.version": "25",
+    "metadata.version": "29",
     "nodes": "1",
 }
 

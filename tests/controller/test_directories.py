@@ -198,15 +198,14 @@ def test_no_election_takes_a_replica_in_a_failed_directory_not_even_an_unclean_o
     cluster.create()
     cluster.place_all("b")
     cluster.beat(1, offline="b")
-    topic = cluster.image.topics["t"]
     with pytest.raises(KafkaError) as refused:
-        decide_election(cluster.image, topic, 0, ElectionType.PREFERRED, RULES)
+        decide_election(cluster.image, "t", 0, ElectionType.PREFERRED, RULES)
     assert refused.value.code is ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE
     cluster.stop(2)
     cluster.stop(3)
     assert cluster.partition().leader == NO_LEADER
     with pytest.raises(KafkaError) as unclean:
-        decide_election(cluster.image, cluster.image.topics["t"], 0, ElectionType.UNCLEAN, RULES)
+        decide_election(cluster.image, "t", 0, ElectionType.UNCLEAN, RULES)
     assert unclean.value.code is ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE
 
 

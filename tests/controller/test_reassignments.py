@@ -48,7 +48,7 @@ class Cluster:
         return self.take([] if record is None else [record])
 
     def elect(self, kind: ElectionType) -> PartitionState:
-        return self.take(decide_election(self.image, self.image.topics["t"], 0, kind, RULES))
+        return self.take(decide_election(self.image, "t", 0, kind, RULES))
 
 
 def test_new_replicas_are_added_first_and_old_ones_leave_when_they_are_in_sync() -> None:

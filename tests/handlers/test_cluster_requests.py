@@ -47,7 +47,9 @@ def test_a_feature_is_lowered_when_that_is_asked_for_and_stays_so_after_a_restar
     [
         ("metadata.version", 24, ErrorCode.INVALID_UPDATE_VERSION),
         ("group.version", 9, ErrorCode.INVALID_UPDATE_VERSION),
-        ("no.such.feature", 1, ErrorCode.FEATURE_UPDATE_FAILED),
+        ("no.such.feature", 1, ErrorCode.INVALID_UPDATE_VERSION),
+        ("kraft.version", 1, ErrorCode.INVALID_UPDATE_VERSION),
+        ("eligible.leader.replicas.version", 0, ErrorCode.INVALID_UPDATE_VERSION),
     ],
 )
 def test_a_level_that_cannot_be_is_refused(node: OneNode, name: str, wanted: int, code: ErrorCode) -> None:
@@ -58,9 +60,9 @@ def test_the_only_broker_keeps_its_partitions_whatever_is_asked(node: OneNode) -
     places = [{"topic": "t", "partitions": (0, 7)}]
     answer = node.ask(Api.ELECT_LEADERS, 2, election_type=0, topic_partitions=places, timeout=1000)
     (topic,) = answer.replica_election_results
-    assert [int(part.error_code) for part in topic.partition_result] == [
-        ErrorCode.ELECTION_NOT_NEEDED,
-        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    assert [(int(part.error_code), part.error_message) for part in topic.partition_result] == [
+        (ErrorCode.ELECTION_NOT_NEEDED, "Leader election not needed for topic partition."),
+        (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "No such partition as t-7"),
     ]
     moves = [{"partition_index": 0, "replicas": (1, 2)}, {"partition_index": 1, "replicas": None}]
     wanted = [{"name": "t", "partitions": moves}]

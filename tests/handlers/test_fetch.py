@@ -13,7 +13,7 @@ from penstock.protocol.apis import Api
 from penstock.protocol.messages import read_response
 from tests.handlers.one_node import OneNode, body_of
 
-WITH_SESSIONS = [7, 11, 12, 13, 17]
+WITH_SESSIONS = [7, 11, 12, 13, 17, 18]
 
 
 class Client:

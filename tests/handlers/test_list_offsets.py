@@ -7,7 +7,7 @@ import pytest
 from penstock.protocol.apis import Api
 from tests.handlers.one_node import OneNode
 
-LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED = -1, -2, -3, -4, -5
+LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, PENDING_UPLOAD = -1, -2, -3, -4, -5, -6
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +45,7 @@ def test_the_ends_of_the_log_come_with_their_epochs(node: OneNode) -> None:
     assert ask(node, EARLIEST) == (0, -1, 1, 0)
     assert ask(node, EARLIEST_LOCAL) == (0, -1, 1, 0)
     assert ask(node, LATEST_TIERED) == (0, -1, -1, -1)
+    assert ask(node, PENDING_UPLOAD, 11) == (0, -1, -1, -1)
 
 
 def test_the_largest_timestamp_is_found(node: OneNode) -> None:
@@ -60,7 +61,8 @@ def test_a_time_gives_the_first_record_from_then_on(node: OneNode) -> None:
 
 
 @pytest.mark.parametrize(
-    ("timestamp", "first"), [(MAX_TIMESTAMP, 7), (EARLIEST_LOCAL, 8), (LATEST_TIERED, 9)]
+    ("timestamp", "first"),
+    [(MAX_TIMESTAMP, 7), (EARLIEST_LOCAL, 8), (LATEST_TIERED, 9), (PENDING_UPLOAD, 11)],
 )
 def test_a_special_timestamp_means_nothing_in_versions_before_it(
     node: OneNode, timestamp: int, first: int

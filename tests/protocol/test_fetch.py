@@ -48,6 +48,7 @@ def request_fields(version: int) -> dict[str, Any]:
                         "last_fetched_epoch": 1,
                         "log_start_offset": 9,
                         "partition_max_bytes": 4096,
+                        "high_watermark": 8,  # tagged, from v18 on
                     }
                 ],
             }
@@ -56,7 +57,7 @@ def request_fields(version: int) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("version", range(4, 18))
+@pytest.mark.parametrize("version", range(4, 19))
 def test_a_request_written_by_kio_is_read(version: int) -> None:
     reader = kio_oracle.reader_of(Api.FETCH, version, request_fields(version))
     request = fetch.read_request(reader, version)
@@ -75,7 +76,7 @@ def test_a_request_written_by_kio_is_read(version: int) -> None:
     assert [item.partitions for item in request.forgotten] == ([[1, 2]] if version >= 7 else [])
 
 
-@pytest.mark.parametrize("version", range(4, 18))
+@pytest.mark.parametrize("version", range(4, 19))
 def test_a_response_in_parts_is_what_kio_expects(version: int) -> None:
     answers = [
         TopicAnswer(

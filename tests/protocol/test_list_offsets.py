@@ -11,7 +11,7 @@ from penstock.protocol.list_offsets import OffsetAnswer, TopicOffsets
 from tests.protocol import kio_oracle
 
 
-@pytest.mark.parametrize("version", range(1, 11))
+@pytest.mark.parametrize("version", range(1, 12))
 def test_a_request_written_by_kio_is_read(version: int) -> None:
     reader = kio_oracle.reader_of(
         Api.LIST_OFFSETS,
@@ -34,7 +34,7 @@ def test_a_request_written_by_kio_is_read(version: int) -> None:
     assert query.current_leader_epoch == (5 if version >= 4 else -1)
 
 
-@pytest.mark.parametrize("version", range(1, 11))
+@pytest.mark.parametrize("version", range(1, 12))
 def test_a_response_is_what_kio_expects(version: int) -> None:
     answers = [
         OffsetAnswer(0, ErrorCode.NONE, 1_700_000_000_000, 12, 3),

@@ -1,11 +1,11 @@
-"""Elections that somebody asks for: the preferred replica, or any at the price of what it lacks. Pure:
-records or a `KafkaError` out."""
+"""Elections that a client asks for: the preferred replica, or any replica at the price of what it lacks.
+Pure: records or a `KafkaError` with Kafka's sentence out."""
 
 from __future__ import annotations
 
 from enum import IntEnum
 
-from penstock.controller.image import Image, TopicState
+from penstock.controller.image import Image
 from penstock.controller.metadata_records import NO_LEADER, MetadataRecord
 from penstock.controller.partition_changes import Rules, decide_change
 from penstock.protocol.errors import ErrorCode, KafkaError
@@ -19,14 +19,18 @@ class ElectionType(IntEnum):
 
 
 def decide_election(
-    image: Image, topic: TopicState | None, index: int, kind: ElectionType, rules: Rules
+    image: Image, name: str, index: int, kind: ElectionType, rules: Rules
 ) -> list[MetadataRecord]:
-    if topic is None or not 0 <= index < len(topic.partitions):
-        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "There is no such partition.")
+    """The records that elect a leader for one partition; KafkaError when there is none to elect."""
+    topic = image.topics.get(name)
+    if topic is None:
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"No such topic as {name}")
+    if not 0 <= index < len(topic.partitions):
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"No such partition as {name}-{index}")
     state = topic.partitions[index]
     unclean = kind is ElectionType.UNCLEAN
     if (unclean and state.leader != NO_LEADER) or (not unclean and state.leader == state.replicas[0]):
-        raise KafkaError(ErrorCode.ELECTION_NOT_NEEDED)
+        raise KafkaError(ErrorCode.ELECTION_NOT_NEEDED, "Leader election not needed for topic partition.")
     record = decide_change(
         topic.topic_id,
         index,
@@ -38,7 +42,9 @@ def decide_election(
     )
     elected = NO_LEADER if record is None else record.leader
     if unclean and elected < 0:
-        raise KafkaError(ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE)
+        raise KafkaError(
+            ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE, "Eligible topic partition leaders are not available."
+        )
     if not unclean and elected != state.replicas[0]:
-        raise KafkaError(ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE)
+        raise KafkaError(ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE, "The preferred leader was not available.")
     return [] if record is None else [record]

@@ -80,57 +80,59 @@ def _request(
     return ask_for(broker, asker, Api.CREATE_TOPICS, _CREATE_VERSION, body)
 
 
+def auto_created(broker: TopicMaking, name: str) -> NewTopic:
+    """A topic of this name as the broker creates it for a client that only names it. The internal topics get
+    their own partitions and settings, whatever names them first."""
+    settings = broker.settings
+    if name == OFFSETS_TOPIC:
+        return _internal(
+            broker,
+            name,
+            settings.offsets_topic_num_partitions,
+            settings.offsets_topic_replication_factor,
+            {
+                "compression.type": "producer",
+                "segment.bytes": str(settings.offsets_topic_segment_bytes),
+            },
+        )
+    if name == TRANSACTIONS_TOPIC:
+        return _internal(
+            broker,
+            name,
+            settings.transaction_state_log_num_partitions,
+            settings.transaction_state_log_replication_factor,
+            {
+                "compression.type": "uncompressed",
+                "segment.bytes": str(settings.transaction_state_log_segment_bytes),
+                "min.insync.replicas": str(settings.transaction_state_log_min_isr),
+            },
+        )
+    return NewTopic(name)
+
+
+def _internal(
+    broker: TopicMaking, name: str, partitions: int, replication_factor: int, configs: Mapping[str, str]
+) -> NewTopic:
+    """A node that is alone takes as many replicas as there are brokers. A cluster waits until there are
+    enough, as Kafka does: the topic keeps the number of replicas that it begins with."""
+    if broker.settings.is_alone:
+        replication_factor = min(replication_factor, len(broker.controller.image.brokers))
+    return NewTopic(name, partitions, replication_factor, configs={"cleanup.policy": "compact", **configs})
+
+
 def ensure_offsets_topic(broker: TopicMaking) -> TopicState:
     """`__consumer_offsets`, made when the first group appears."""
-    settings = broker.settings
-    return _ensure_internal(
-        broker,
-        OFFSETS_TOPIC,
-        settings.offsets_topic_num_partitions,
-        settings.offsets_topic_replication_factor,
-        settings.offsets_topic_segment_bytes,
-    )
+    return _ensure_internal(broker, OFFSETS_TOPIC)
 
 
 def ensure_transactions_topic(broker: TopicMaking) -> TopicState:
     """`__transaction_state`, made when the first transactional producer appears."""
-    settings = broker.settings
-    return _ensure_internal(
-        broker,
-        TRANSACTIONS_TOPIC,
-        settings.transaction_state_log_num_partitions,
-        settings.transaction_state_log_replication_factor,
-        settings.transaction_state_log_segment_bytes,
-        {"min.insync.replicas": str(settings.transaction_state_log_min_isr)},
-    )
+    return _ensure_internal(broker, TRANSACTIONS_TOPIC)
 
 
-def _ensure_internal(
-    broker: TopicMaking,
-    name: str,
-    partitions: int,
-    replication_factor: int,
-    segment_bytes: int,
-    others: Mapping[str, str] | None = None,
-) -> TopicState:
-    """A node that is alone takes as many replicas as there are brokers; a cluster waits until there are
-    enough, as Kafka does: the topic keeps for ever what it begins with."""
-    factor = replication_factor
-    if broker.settings.is_alone:
-        factor = min(factor, len(broker.controller.image.brokers))
-    wish = NewTopic(
-        name,
-        partitions,
-        factor,
-        configs={
-            "cleanup.policy": "compact",
-            "compression.type": "producer" if name == OFFSETS_TOPIC else "uncompressed",
-            "segment.bytes": str(segment_bytes),
-            **(others or {}),
-        },
-    )
+def _ensure_internal(broker: TopicMaking, name: str) -> TopicState:
     try:
-        topic = want_topic(broker, wish)
+        topic = want_topic(broker, auto_created(broker, name))
     except KafkaError as error:
         raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{name}: {error.message}") from error
     if topic is None:

@@ -1,4 +1,4 @@
-"""Fetch (key 1, v4-v17): the request, and a response whose record bytes are left out to be sent from the
+"""Fetch (key 1, v4-v18): the request, and a response whose record bytes are left out to be sent from the
 file.
 
 `encode_response` gives a list of parts: bytes for what stands between, and the caller's own slices where

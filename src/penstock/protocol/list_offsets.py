@@ -1,4 +1,4 @@
-"""ListOffsets (key 2, v1-v10): offsets by time, and the special times that stand for the ends of the log."""
+"""ListOffsets (key 2, v1-v11): offsets by time, and the special times that stand for the ends of the log."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ EARLIEST: Final = -2
 MAX_TIMESTAMP: Final = -3
 EARLIEST_LOCAL: Final = -4
 LATEST_TIERED: Final = -5
+EARLIEST_PENDING_UPLOAD: Final = -6
 
 UNKNOWN: Final = -1
 

@@ -16,6 +16,7 @@ from penstock.security.access import Open
 
 VERSIONS: Final = (0, 4)
 ACCESS: Final = Open("a client asks it before it has authenticated")
+ZERO_LEVELS_FROM: Final = 4
 
 
 def handle(request: Request, broker: MetadataParts) -> Reply:
@@ -25,8 +26,13 @@ def handle(request: Request, broker: MetadataParts) -> Reply:
     body = api_versions.encode_response(
         request.version,
         apis,
-        supported=SUPPORTED,
+        supported=SUPPORTED if request.version >= ZERO_LEVELS_FROM else _without_zero_levels(),
         finalized=finalized(broker.controller.image),
         finalized_epoch=broker.controller.last_offset,
     )
     return Reply([body])
+
+
+def _without_zero_levels() -> dict[str, tuple[int, int]]:
+    """Clients of older versions cannot read a feature whose lowest level is 0 (KAFKA-17492)."""
+    return {name: levels for name, levels in SUPPORTED.items() if levels[0] > 0}

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any, Final
 
 from penstock.controller.controller import Decision
-from penstock.controller.image import Image
+from penstock.controller.image import Image, TopicState
 from penstock.controller.topics import decide_delete
 from penstock.coordinator.promise import Promise
 from penstock.handlers.parts import ControllerParts
@@ -62,8 +62,8 @@ def _delete(
     mutations: Mutations,
     *,
     repeated: bool,
-) -> Promise[str]:
-    def decide(image: Image) -> Decision[str]:
+) -> Promise[TopicState]:
+    def decide(image: Image) -> Decision[TopicState]:
         _check_named(name, topic_id, repeated)
         topic = image.topic(name or "", topic_id)
         if topic is None or not request.may(broker, Operation.DESCRIBE, ResourceType.TOPIC, topic.name):
@@ -73,17 +73,22 @@ def _delete(
         if not broker.settings.delete_topic_enable:
             raise KafkaError(ErrorCode.TOPIC_DELETION_DISABLED, "delete.topic.enable is false.")
         mutations.take(len(topic.partitions))
-        return decide_delete(topic), topic.name
+        return decide_delete(topic), topic
 
     return broker.controller.submit(decide)
 
 
-def _result(name: str | None, topic_id: bytes, promise: Promise[str]) -> dict[str, Any]:
+def _result(name: str | None, topic_id: bytes, promise: Promise[TopicState]) -> dict[str, Any]:
     try:
         deleted = decided(promise)
     except KafkaError as error:
         return {"name": name, "topic_id": topic_id, "error_code": error.code, "error_message": error.message}
-    return {"name": deleted, "topic_id": topic_id, "error_code": ErrorCode.NONE, "error_message": None}
+    return {
+        "name": deleted.name,
+        "topic_id": deleted.topic_id,
+        "error_code": ErrorCode.NONE,
+        "error_message": None,
+    }
 
 
 def _check_named(name: str | None, topic_id: bytes, repeated: bool) -> None:

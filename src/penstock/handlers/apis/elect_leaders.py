@@ -1,5 +1,5 @@
-"""ElectLeaders, v0-v2: let preferred replicas lead, or any that are there. Each partition is decided by
-itself."""
+"""ElectLeaders, v0-v2: let preferred replicas lead, or any replica that is there. Each partition is decided
+by itself."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ VERSIONS: Final = (0, 2)
 ACCESS: Final = (Access(Operation.ALTER, ResourceType.CLUSTER),)
 TYPED_FROM: Final = 1
 
-Results = dict[str, dict[int, KafkaError | None]]
+Results = dict[str, list[tuple[int, KafkaError | None]]]
+"""The partitions of each topic, each with the reason why its election failed."""
 
 
 def handle(request: Request, broker: ControllerParts) -> Outcome:
@@ -43,7 +44,7 @@ def handle(request: Request, broker: ControllerParts) -> Outcome:
         try:
             results = decided(promise)
         except KafkaError as error:
-            code = error.code
+            code, results = error.code, _all_refused(wanted, error)
         fields = {
             "throttle_time": 0,
             "error_code": code,
@@ -60,17 +61,26 @@ def _decide_all(image: Image, wanted: Any, version: int, broker: ControllerParts
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown election type {number}")
     kind, rules = ElectionType(number), rules_of(image, broker.static_settings)
     records: list[MetadataRecord] = []
-    results: Results = {}
+    results = Results()
+    if wanted.topic_partitions is None:
+        results = {name: [] for name in image.topics}  # as Kafka: all topics, also those without an election
     for name, index in _places(image, wanted):
         refusal: KafkaError | None = None
         try:
-            records += decide_election(image, image.topics.get(name), index, kind, rules(name))
+            records += decide_election(image, name, index, kind, rules(name))
         except KafkaError as error:
             refusal = error
             if wanted.topic_partitions is None and error.code is ErrorCode.ELECTION_NOT_NEEDED:
-                continue  # who asks for all is told of those that were not well
-        results.setdefault(name, {})[index] = refusal
+                continue  # a request for all partitions is answered with those that needed an election
+        results.setdefault(name, []).append((index, refusal))
     return records, results
+
+
+def _all_refused(wanted: Any, error: KafkaError) -> Results:
+    """Each partition of the request with the same error: answers of v0 have no other place for it."""
+    return {
+        item.topic: [(index, error) for index in item.partitions] for item in wanted.topic_partitions or ()
+    }
 
 
 def _places(image: Image, wanted: Any) -> Iterator[tuple[str, int]]:
@@ -84,13 +94,13 @@ def _places(image: Image, wanted: Any) -> Iterator[tuple[str, int]]:
                 yield item.topic, index
 
 
-def _topic(name: str, parts: dict[int, KafkaError | None]) -> dict[str, Any]:
+def _topic(name: str, parts: list[tuple[int, KafkaError | None]]) -> dict[str, Any]:
     results = [
         {
             "partition_id": index,
             "error_code": error.code if error else ErrorCode.NONE,
             "error_message": (error.message or None) if error else None,
         }
-        for index, error in parts.items()
+        for index, error in parts
     ]
     return {"topic": name, "partition_result": results}

@@ -1,8 +1,12 @@
-"""Fetch, v4-v17. Records are sent from the file; a request for more than there is waits, without polling, for
-the next append. What a client fetches is remembered in `fetch_sessions`.
+"""Fetch, v4-v18: records, sent from the file.
 
-Followers of a partition fetch through the same door: what they ask for says what they have (`Partition.
-fetch_for_replica`). Consumers of v11 and later may read from followers, and are sent to one in their rack.
+A request for more than there is waits for the next append, without polling. A fetch session remembers what a
+client fetches (`penstock.handlers.fetching.sessions`).
+
+The followers of a partition fetch through the same API. The offset that a follower asks for says what it has
+(`Partition.fetch_for_replica`). Consumers of v11 and later may read from followers, and are sent to one in
+their rack. From v18 on a replica names the high watermark that it knows (KIP-1166). As in Kafka, only the
+leader of the metadata quorum uses it; here it is skipped.
 """
 
 from __future__ import annotations
@@ -41,7 +45,7 @@ from penstock.security.operations import Operation, ResourceType
 from penstock.storage.aborted import Aborted
 from penstock.storage.errors import StorageError
 
-VERSIONS: Final = (4, 17)
+VERSIONS: Final = (4, 18)
 ACCESS: Final = (
     Access(Operation.READ, ResourceType.TOPIC, Refusal.EACH),
     Access(Operation.CLUSTER_ACTION, ResourceType.CLUSTER, when="a replica fetches"),

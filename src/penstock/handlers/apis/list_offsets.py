@@ -1,4 +1,4 @@
-"""ListOffsets, v1-v10: the ends of a log, and the first offset at or after a time."""
+"""ListOffsets, v1-v11: the ends of a log, and the first offset at or after a time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from penstock.security.access import Access, Refusal
 from penstock.security.operations import Operation, ResourceType
 from penstock.storage.errors import StorageError
 
-VERSIONS: Final = (1, 10)
+VERSIONS: Final = (1, 11)
 ACCESS: Final = (Access(Operation.DESCRIBE, ResourceType.TOPIC, Refusal.EACH),)
 OFFSET_NOT_AVAILABLE_FROM: Final = 5
 SPECIAL_FROM: Final = {
@@ -26,8 +26,9 @@ SPECIAL_FROM: Final = {
     list_offsets.MAX_TIMESTAMP: 7,
     list_offsets.EARLIEST_LOCAL: 8,
     list_offsets.LATEST_TIERED: 9,
+    list_offsets.EARLIEST_PENDING_UPLOAD: 11,
 }
-"""From which version on each special timestamp means something."""
+"""The first version in which each special timestamp has a meaning."""
 
 
 def handle(request: Request, broker: DataParts) -> Reply:
@@ -67,7 +68,7 @@ def _answer(
 
 
 def _end(partition: Partition, wanted: ListOffsetsRequest, timestamp: int) -> int:
-    """Where the log ends for who asks: a follower sees all of it, others what is committed."""
+    """Where the log ends for this reader: a follower sees all of it, a client only what is committed."""
     if wanted.replica_id >= 0:
         return partition.log.log_end_offset
     if timestamp not in (list_offsets.EARLIEST, list_offsets.EARLIEST_LOCAL):
@@ -85,8 +86,8 @@ def _epoch(partition: Partition, timestamp: int, offset: int) -> int:
 
 
 def _find(partition: Partition, timestamp: int, version: int, end: int) -> tuple[int, int]:
-    """(timestamp, offset); the timestamp is unknown for the ends of the log, both are when nothing is
-    found below `end`."""
+    """Timestamp and offset. The ends of the log have no timestamp; both are unknown when nothing is found
+    below `end`."""
     unknown = list_offsets.UNKNOWN
     if version < SPECIAL_FROM.get(timestamp, NEVER if timestamp < 0 else 0):
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, f"No special timestamp {timestamp} in v{version}.")
@@ -94,8 +95,8 @@ def _find(partition: Partition, timestamp: int, version: int, end: int) -> tuple
         return unknown, end
     if timestamp in (list_offsets.EARLIEST, list_offsets.EARLIEST_LOCAL):
         return unknown, partition.log.log_start_offset
-    if timestamp == list_offsets.LATEST_TIERED:
-        return unknown, unknown
+    if timestamp in (list_offsets.LATEST_TIERED, list_offsets.EARLIEST_PENDING_UPLOAD):
+        return unknown, unknown  # of tiered storage, which is not offered
     if timestamp == list_offsets.MAX_TIMESTAMP:
         found = partition.log.max_timestamp()
     else:

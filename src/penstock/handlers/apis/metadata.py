@@ -1,8 +1,10 @@
-"""Metadata, v0-v13. A topic that is asked for by name and does not exist is created, if client and settings
-allow it.
+"""Metadata, v0-v13: the brokers, and the topics with their partitions.
 
-On purpose unlike Kafka: a topic that the active controller creates this way is in the same answer, not only
-in the next one.
+A topic that a client names and that does not exist is created, if client and settings allow it. As in Kafka,
+the request that creates the topic is still answered with UNKNOWN_TOPIC_OR_PARTITION, and a topic that was
+deleted a moment ago is created anew.
+
+On purpose unlike Kafka: when the topic cannot be created, the answer has the reason.
 """
 
 from __future__ import annotations
@@ -10,13 +12,13 @@ from __future__ import annotations
 from typing import Final
 
 from penstock.controller.image import PartitionState, TopicState
-from penstock.controller.topics import INTERNAL_TOPICS, NewTopic, check_name
+from penstock.controller.topics import INTERNAL_TOPICS, check_name
 from penstock.handlers.cluster_nodes import ClusterView, Seen, controller_node, nodes
 from penstock.handlers.parts import TopicMetadataParts
 from penstock.handlers.reply import Reply
 from penstock.handlers.request import Request
 from penstock.handlers.throttling import Mutations
-from penstock.handlers.topic_creation import want_topic
+from penstock.handlers.topic_creation import auto_created, want_topic
 from penstock.protocol import metadata
 from penstock.protocol.apis import NEVER
 from penstock.protocol.errors import ErrorCode, KafkaError
@@ -54,7 +56,7 @@ def _topics(request: Request, wanted: MetadataRequest, broker: TopicMetadataPart
         return topics
     return [
         topic._replace(operations=request.operations(broker, ResourceType.TOPIC, topic.name))
-        if topic.name is not None and topic.error is ErrorCode.NONE
+        if topic.name is not None
         else topic
         for topic in topics
     ]
@@ -68,7 +70,8 @@ def _selected(request: Request, wanted: MetadataRequest, broker: TopicMetadataPa
             for topic in image.topics.values()
             if request.may(broker, Operation.DESCRIBE, ResourceType.TOPIC, topic.name)
         ]
-    return [_topic(request, item, wanted.allow_auto_creation, broker, view) for item in wanted.topics]
+    items = dict.fromkeys(wanted.topics)  # a topic that is named twice is answered once
+    return [_topic(request, item, wanted.allow_auto_creation, broker, view) for item in items]
 
 
 def _topic(
@@ -90,20 +93,21 @@ def _topic(
     topic = image.topics.get(name)
     if topic is None:
         try:
-            topic = _create(request, name, allow_auto_creation, broker)
+            _create(request, name, allow_auto_creation, broker)
         except KafkaError as error:
             return _failed(name, error.code)
-    return _failed(name, ErrorCode.LEADER_NOT_AVAILABLE) if topic is None else _describe(view, topic)
+        return _failed(name, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    return _describe(view, topic)
 
 
-def _create(request: Request, name: str, allowed: bool, broker: TopicMetadataParts) -> TopicState | None:
-    """None while the controller is asked: the client will ask again."""
+def _create(request: Request, name: str, allowed: bool, broker: TopicMetadataParts) -> None:
+    """Begins to create a topic, where that is allowed; the client will ask for it again."""
     check_name(name)
     if not (allowed and broker.settings.auto_create_topics_enable):
-        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        return
     if not request.may(broker, Operation.CREATE, ResourceType.TOPIC, name):
         raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
-    return want_topic(broker, NewTopic(name), Mutations(request, broker, strict_from=NEVER), request)
+    want_topic(broker, auto_created(broker, name), Mutations(request, broker, strict_from=NEVER), request)
 
 
 def _describe(view: ClusterView, topic: TopicState) -> TopicInfo:
@@ -121,4 +125,4 @@ def _partition(seen: Seen, index: int, state: PartitionState) -> PartitionInfo:
 
 
 def _failed(name: str, error: ErrorCode) -> TopicInfo:
-    return TopicInfo(error, name, ZERO_UUID, False, ())
+    return TopicInfo(error, name, ZERO_UUID, name in INTERNAL_TOPICS, ())

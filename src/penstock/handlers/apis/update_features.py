@@ -1,6 +1,7 @@
-"""UpdateFeatures, v0-v2: raise or lower the level of features (KIP-584, KIP-778). All or none, as from v2 on.
+"""UpdateFeatures, v0-v2: raise or lower the levels of features (KIP-584, KIP-778). Either all updates of a
+request are made, or none.
 
-On purpose unlike Kafka: `metadata.version` has one level and stays at it.
+The features and their levels are in `penstock.controller.features`.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from penstock.controller.controller import Decision
-from penstock.controller.features import Update, decide_features
+from penstock.controller.features import Update, UpgradeType, decide_features
 from penstock.controller.image import Image
 from penstock.handlers.parts import ControllerParts
 from penstock.handlers.promised import decided, reply_when_done
@@ -23,20 +24,19 @@ from penstock.security.operations import Operation, ResourceType
 VERSIONS: Final = (0, 2)
 ACCESS: Final = (Access(Operation.ALTER, ResourceType.CLUSTER),)
 TYPED_FROM: Final = 1
-UPGRADE: Final = 1
 
 
 def handle(request: Request, broker: ControllerParts) -> Outcome:
     wanted = read_request(Api.UPDATE_FEATURES, request.version, request.reader)
     updates = [
-        Update(item.feature, item.max_version_level, _may_lower(item, request.version))
+        Update(item.feature, item.max_version_level, _upgrade_type(item, request.version))
         for item in wanted.feature_updates
     ]
 
     def decide(image: Image) -> Decision[None]:
         if not request.may(broker, Operation.ALTER, ResourceType.CLUSTER):
             raise KafkaError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "Cluster authorization failed.")
-        records = decide_features(image, updates)
+        records = decide_features(image, updates, broker.settings.node_id)
         return ([] if getattr(wanted, "validate_only", False) else records), None
 
     promise = broker.controller.submit(decide)
@@ -47,16 +47,15 @@ def handle(request: Request, broker: ControllerParts) -> Outcome:
             decided(promise)
         except KafkaError as error:
             code, message = error.code, error.message
-        results = [
-            {"feature": update.name, "error_code": code, "error_message": message} for update in updates
-        ]
+        failed = code is not ErrorCode.NONE
+        results = [] if failed else [{"feature": update.name, "error_code": code} for update in updates]
         fields = {"throttle_time": 0, "error_code": code, "error_message": message, "results": results}
         return encode_response(Api.UPDATE_FEATURES, request.version, fields)
 
     return reply_when_done(broker, [promise], encode, seconds=milliseconds(wanted.timeout) / 1000)
 
 
-def _may_lower(item: Any, version: int) -> bool:
+def _upgrade_type(item: Any, version: int) -> int:
     if version < TYPED_FROM:
-        return bool(item.allow_downgrade)
-    return bool(item.upgrade_type != UPGRADE)
+        return UpgradeType.SAFE_DOWNGRADE if item.allow_downgrade else UpgradeType.UPGRADE
+    return int(item.upgrade_type)
