@@ -62,7 +62,7 @@ class OneNode:
 
     def load(self) -> None:
         """Let the coordinators read what they hold, as their threads would after a start."""
-        for runtime in (self.broker.groups.runtime, self.broker.transactions.runtime):
+        for runtime in (coordinator.runtime for coordinator in self.broker.coordinators.values()):
             while runtime.load_next():
                 pass
 

@@ -10,10 +10,10 @@ from collections.abc import Callable
 
 from penstock.coordinator.decision import NOTHING, Context, Decision
 from penstock.coordinator.promise import Promise
-from penstock.groups.any_group import Groups
 from penstock.groups.classic_group import ClassicGroup, ClassicMember, ClassicState
 from penstock.groups.classic_join import Joining
 from penstock.groups.classic_rebalance import Rebalance, heartbeat_key, join_key, sync_key
+from penstock.groups.group import Groups
 from penstock.groups.group_records import group_record
 from penstock.groups.messages import (
     UNKNOWN_MEMBER_ID,
@@ -101,7 +101,10 @@ class ClassicProtocol:
         self._phases.renew_heartbeat(group, member)
         return ErrorCode.REBALANCE_IN_PROGRESS if group.state is ClassicState.PREPARING else ErrorCode.NONE
 
-    def leave(self, group: ClassicGroup, leavers: tuple[Leaver, ...]) -> tuple[Decision, list[LeaveResult]]:
+    def leave(self, group_id: str, leavers: tuple[Leaver, ...]) -> tuple[Decision, list[LeaveResult]]:
+        group = self._phases.find(group_id)
+        if group is None:
+            raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, f"There is no group {group_id}.")
         results = [self._leave_one(group, leaver) for leaver in leavers]
         decision = NOTHING
         if any(result.error is ErrorCode.NONE for result in results):
@@ -125,21 +128,28 @@ class ClassicProtocol:
 
     # Sessions
 
-    def renew(self, group: ClassicGroup, member_id: str) -> None:
+    def renew(self, group_id: str, member_id: str) -> None:
         """A commit is as good as a heartbeat."""
-        member = group.members.get(member_id)
-        if member is not None and group.state in (ClassicState.STABLE, ClassicState.PREPARING):
+        group = self._phases.find(group_id)
+        member = None if group is None else group.members.get(member_id)
+        if group is None or member is None:
+            return
+        if group.state in (ClassicState.STABLE, ClassicState.PREPARING):
             self._phases.renew_heartbeat(group, member)
 
-    def on_loaded(self, group: ClassicGroup) -> Decision:
+    def on_loaded(self, group_id: str) -> None:
         """Members have a whole session to come back after a restart."""
+        group = self._phases.find(group_id)
+        assert group is not None, f"{group_id} is no classic group"
         for member in group.members.values():
             self._phases.renew_heartbeat(group, member)
         if len(group.members) > self._settings.classic_max_size:
-            return self._phases.prepare(group)
-        return NOTHING
+            decision = self._phases.prepare(group)
+            assert not decision.records, "a group that has members is not empty"
 
-    def on_unloaded(self, group: ClassicGroup, error: KafkaError) -> None:
+    def on_unloaded(self, group_id: str, error: KafkaError) -> None:
+        group = self._phases.find(group_id)
+        assert group is not None, f"{group_id} is no classic group"
         for member in group.members.values():
             if member.joining is not None:
                 self._context.fail(member.joining, error)

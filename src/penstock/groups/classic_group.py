@@ -13,10 +13,22 @@ from enum import Enum
 
 from penstock.coordinator.promise import Promise
 from penstock.groups.embedded import CONSUMER, decode_subscription
-from penstock.groups.group_records import GroupValue, MemberValue
-from penstock.groups.messages import JoinedMember, JoinRequest, JoinResult, SyncResult
+from penstock.groups.group_records import GroupValue, MemberValue, group_record
+from penstock.groups.messages import (
+    CommitIdentity,
+    DescribedGroup,
+    DescribedMember,
+    GroupKind,
+    JoinedMember,
+    JoinRequest,
+    JoinResult,
+    ListedGroup,
+    SyncResult,
+)
+from penstock.groups.offset_records import CommittedOffset
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.primitives import MalformedMessage
+from penstock.records.record import Record
 
 
 class ClassicState(Enum):
@@ -129,11 +141,78 @@ class ClassicGroup:
             members,
         )
 
-    # Questions
+    # Questions of the shard
+
+    @property
+    def kind(self) -> GroupKind:
+        return GroupKind.CLASSIC
 
     @property
     def is_empty(self) -> bool:
         return self.state is ClassicState.EMPTY
+
+    @property
+    def is_awaited(self) -> bool:
+        return bool(self.pending or self.members)
+
+    def listed(self) -> ListedGroup:
+        return ListedGroup(self.group_id, self.protocol_type or "", self.state.value, self.kind.value)
+
+    def describe(self) -> DescribedGroup:
+        """As DescribeGroups shows it: what members said and were given only while the group is stable."""
+        stable = self.state is ClassicState.STABLE
+        members = tuple(
+            DescribedMember(
+                member.member_id,
+                member.instance_id,
+                member.client_id,
+                member.client_host,
+                member.metadata(self.protocol) if stable else b"",
+                member.assignment if stable else b"",
+            )
+            for member in self.members.values()
+        )
+        protocol = self.protocol if stable and self.protocol is not None else ""
+        return DescribedGroup(self.group_id, self.state.value, self.protocol_type or "", protocol, members)
+
+    def tombstones(self, now_ms: int) -> list[Record]:
+        return [group_record(self.group_id, None, now_ms)]
+
+    def check_commit(self, identity: CommitIdentity, *, transactional: bool) -> None:
+        generation_id = identity.generation_or_epoch
+        if generation_id < 0 and self.is_empty:
+            return
+        if generation_id >= 0 or identity.member_id or identity.instance_id is not None:
+            self.check_member(identity.member_id, identity.instance_id)
+            if generation_id != self.generation_id:
+                raise KafkaError(
+                    ErrorCode.ILLEGAL_GENERATION,
+                    f"The generation of {self.group_id} is {self.generation_id}, not {generation_id}.",
+                )
+        elif not transactional:
+            raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, f"The group {self.group_id} has members.")
+        if not transactional and self.state is ClassicState.COMPLETING:
+            raise KafkaError(ErrorCode.REBALANCE_IN_PROGRESS, "The assignment is not there yet.")
+
+    def check_fetch(self, member_id: str | None, member_epoch: int) -> None:
+        """Any client may fetch the offsets of a classic group."""
+
+    def check_offsets_deletable(self) -> None:
+        if not self.is_empty and not self.uses_consumer_protocol:
+            raise KafkaError(
+                ErrorCode.NON_EMPTY_GROUP, f"{self.group_id} has members that say nothing of topics."
+            )
+
+    def expires_since_ms(self, committed: CommittedOffset) -> int | None:
+        if self.protocol_type is None:
+            return committed.commit_timestamp_ms
+        if self.is_empty:
+            return self.state_timestamp_ms if self.state_timestamp_ms >= 0 else committed.commit_timestamp_ms
+        if self.uses_consumer_protocol and self.subscribed_topics is not None:
+            return committed.commit_timestamp_ms if self.state is ClassicState.STABLE else None
+        return None
+
+    # Questions of the protocol
 
     @property
     def is_forgettable(self) -> bool:

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from penstock.coordinator.decision import NOTHING, Context, Decision
 from penstock.coordinator.promise import Promise
-from penstock.groups.any_group import Groups
 from penstock.groups.classic_group import ClassicGroup, ClassicMember, ClassicState
 from penstock.groups.classic_rebalance import NEW_MEMBER_JOIN_TIMEOUT_MS, Rebalance, heartbeat_key
+from penstock.groups.group import Groups
 from penstock.groups.group_records import group_record
 from penstock.groups.messages import UNKNOWN_MEMBER_ID, JoinRequest, JoinResult
 from penstock.groups.settings import GroupSettings
@@ -34,13 +34,13 @@ class Joining:
 
     def join(self, request: JoinRequest, promise: Promise[JoinResult]) -> Decision:
         """Into a group that is classic, or that nobody is in yet."""
-        group = self._groups.get(request.group_id)
+        group = self._phases.find(request.group_id)
         is_unknown = request.member_id == UNKNOWN_MEMBER_ID
         if group is None:
             if not is_unknown:
                 return self._refuse(promise, request, ErrorCode.UNKNOWN_MEMBER_ID)
+            assert request.group_id not in self._groups, "a group of another kind"
             group = self._groups[request.group_id] = ClassicGroup(request.group_id)
-        assert isinstance(group, ClassicGroup)
         decision = self._join(group, request, promise, is_unknown)
         self._phases.forget_if_nothing(group)
         return decision

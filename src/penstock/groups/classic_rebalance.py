@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Final
 
 from penstock.coordinator.decision import NOTHING, Context, Decision
-from penstock.groups.any_group import Groups
 from penstock.groups.classic_group import ClassicGroup, ClassicMember, ClassicState
+from penstock.groups.group import Groups
 from penstock.groups.group_records import group_record
 from penstock.groups.messages import UNKNOWN_MEMBER_ID, JoinResult, SyncResult
 from penstock.groups.settings import GroupSettings
@@ -187,8 +187,7 @@ class Rebalance:
     # Small steps
 
     def find(self, group_id: str) -> ClassicGroup | None:
-        group = self._groups.get(group_id)
-        return group if isinstance(group, ClassicGroup) else None
+        return self._groups.find(group_id, ClassicGroup)
 
     def drop(self, group: ClassicGroup, member_id: str) -> None:
         member = group.remove(member_id)

@@ -1,13 +1,11 @@
-"""Commits: who may commit, what is written, what may be deleted and what has expired."""
+"""Commits: which clients may commit, what is written, what may be deleted and what has expired."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
 from penstock.coordinator.decision import Context, Decision, Producer
-from penstock.groups.any_group import AnyGroup, Groups
-from penstock.groups.classic_group import ClassicGroup, ClassicState
-from penstock.groups.consumer_group import ConsumerGroup
+from penstock.groups.group import Group, Groups
 from penstock.groups.messages import CommitIdentity
 from penstock.groups.offset_records import CommittedOffset, OffsetKey, encode_key, offset_record
 from penstock.groups.offsets import Offsets
@@ -58,19 +56,7 @@ class Commits:
             if identity.api_version >= FIRST_WITH_GROUP_ID_NOT_FOUND and not transactional:
                 raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"There is no group {group_id}.")
             raise KafkaError(ErrorCode.ILLEGAL_GENERATION, f"There is no group {group_id}.")
-        if isinstance(group, ConsumerGroup):
-            self._check_consumer(group, identity, transactional)
-        else:
-            _check_classic(group, identity, transactional)
-
-    @staticmethod
-    def _check_consumer(group: ConsumerGroup, identity: CommitIdentity, transactional: bool) -> None:
-        try:
-            group.check_commit(identity, transactional=transactional)
-        except KafkaError as error:
-            if transactional and error.code is ErrorCode.STALE_MEMBER_EPOCH:
-                raise KafkaError(ErrorCode.ILLEGAL_GENERATION, error.message) from None
-            raise
+        group.check_commit(identity, transactional=transactional)
 
     def fetch(
         self,
@@ -83,7 +69,7 @@ class Commits:
     ) -> dict[Place, CommittedOffset | ErrorCode | None]:
         """The offset of each place (of all that have one when none is named), None where there is none."""
         group = self._groups.get(group_id)
-        if isinstance(group, ConsumerGroup):
+        if group is not None:
             group.check_fetch(member_id, member_epoch)
         if places is None:
             places = [(key.topic, key.partition) for key in self._offsets.keys_of(group_id)]
@@ -101,8 +87,7 @@ class Commits:
         group = self._groups.get(group_id)
         if group is None:
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"There is no group {group_id}.")
-        if isinstance(group, ClassicGroup) and not group.is_empty and not group.uses_consumer_protocol:
-            raise KafkaError(ErrorCode.NON_EMPTY_GROUP, f"{group_id} has members that say nothing of topics.")
+        group.check_offsets_deletable()
         errors: dict[Place, ErrorCode] = {}
         records = []
         for topic, index in places:
@@ -122,7 +107,7 @@ class Commits:
         """The topic is gone, and so are positions in it: one of the same name would not have them."""
         return Decision(tuple(self.tombstone(key) for key in self._offsets.keys_in(topic)))
 
-    def expire(self, group_id: str, group: AnyGroup) -> tuple[list[Record], bool]:
+    def expire(self, group_id: str, group: Group) -> tuple[list[Record], bool]:
         """Tombstones of what has expired, and whether nothing is left. An offset expires only when nobody
         could still want it: a group with members keeps those of the topics it reads, however old they are."""
         expired, left = [], self._offsets.has_open_transaction(group_id)
@@ -134,10 +119,10 @@ class Commits:
                 left = True
         return expired, not left
 
-    def _has_expired(self, group: AnyGroup, topic: str, committed: CommittedOffset) -> bool:
+    def _has_expired(self, group: Group, topic: str, committed: CommittedOffset) -> bool:
         if group.is_subscribed_to(topic):
             return False
-        since_ms = expires_since_ms(group, committed)
+        since_ms = group.expires_since_ms(committed)
         if since_ms is None:
             return False
         now_ms = self._context.now_ms()
@@ -147,35 +132,3 @@ class Commits:
 
     def tombstone(self, key: OffsetKey) -> Record:
         return Record(encode_key(key), None, (), self._context.now_ms())
-
-
-def expires_since_ms(group: AnyGroup, committed: CommittedOffset) -> int | None:
-    """From when on the retention of an offset counts; None while it cannot expire (KIP-211)."""
-    if isinstance(group, ConsumerGroup):
-        # The last member's leaving has raised the epoch. A group that only read and had nothing to commit was
-        # not idle until then.
-        return max(committed.commit_timestamp_ms, group.epoch_timestamp_ms if group.is_empty else -1)
-    if group.protocol_type is None:
-        return committed.commit_timestamp_ms
-    if group.is_empty:
-        return group.state_timestamp_ms if group.state_timestamp_ms >= 0 else committed.commit_timestamp_ms
-    if group.uses_consumer_protocol and group.subscribed_topics is not None:
-        return committed.commit_timestamp_ms if group.state is ClassicState.STABLE else None
-    return None
-
-
-def _check_classic(group: ClassicGroup, identity: CommitIdentity, transactional: bool) -> None:
-    generation_id = identity.generation_or_epoch
-    if generation_id < 0 and group.is_empty:
-        return
-    if generation_id >= 0 or identity.member_id or identity.instance_id is not None:
-        group.check_member(identity.member_id, identity.instance_id)
-        if generation_id != group.generation_id:
-            raise KafkaError(
-                ErrorCode.ILLEGAL_GENERATION,
-                f"The generation of {group.group_id} is {group.generation_id}, not {generation_id}.",
-            )
-    elif not transactional:
-        raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, f"The group {group.group_id} has members.")
-    if not transactional and group.state is ClassicState.COMPLETING:
-        raise KafkaError(ErrorCode.REBALANCE_IN_PROGRESS, "The assignment is not there yet.")

@@ -10,7 +10,6 @@ from collections.abc import Callable
 
 from penstock.coordinator.decision import NOTHING, Context, Decision
 from penstock.coordinator.regexes import matching
-from penstock.groups.any_group import AnyGroup, Groups
 from penstock.groups.assignor import AssignedMember, Partition, Spec
 from penstock.groups.assignors import resolve
 from penstock.groups.classic import ClassicProtocol
@@ -25,7 +24,7 @@ from penstock.groups.consumer_group import (
 )
 from penstock.groups.consumer_records import NO_PARTITIONS, Assignment, MemberValue, RegexValue, TopicValue
 from penstock.groups.draft import Draft
-from penstock.groups.group_records import group_record
+from penstock.groups.group import Groups
 from penstock.groups.messages import ConsumerHeartbeat, ConsumerHeartbeatResult
 from penstock.groups.migration import Migration
 from penstock.groups.reconcile import reconcile
@@ -109,20 +108,21 @@ class ConsumerProtocol:
     def _draft(self, group_id: str, *, create: bool) -> tuple[Draft, ClassicGroup | None]:
         """The group to be changed. A new member makes one where there is none, and takes a classic one over:
         an empty one always, another when it can be."""
-        group = self._groups.get(group_id)
         now_ms = self._context.now_ms()
-        if isinstance(group, ConsumerGroup):
+        group = self._consumer(group_id)
+        if group is not None:
             return Draft(group, now_ms), None
         if not create:
             raise _no_group(group_id)
         draft = Draft(ConsumerGroup(group_id), now_ms)
-        if group is None:
+        classic = self._groups.find(group_id, ClassicGroup)
+        if classic is None:
             return draft, None
-        if group.members:
-            self.migration.upgrade(group, draft)
+        if classic.members:
+            self.migration.upgrade(classic, draft)
         else:
-            draft.records.append(group_record(group_id, None, now_ms))
-        return draft, group
+            draft.records += classic.tombstones(now_ms)
+        return draft, classic
 
     def check_size(self, group: ConsumerGroup, member_id: str) -> None:
         if len(group.members) >= self._settings.consumer_max_size and member_id not in group.members:
@@ -391,8 +391,7 @@ class ConsumerProtocol:
             group.seen_topics = version
 
     def _consumer(self, group_id: str) -> ConsumerGroup | None:
-        group: AnyGroup | None = self._groups.get(group_id)
-        return group if isinstance(group, ConsumerGroup) else None
+        return self._groups.find(group_id, ConsumerGroup)
 
 
 def check_static(member: Member | None, instance_id: str, member_id: str) -> Member:

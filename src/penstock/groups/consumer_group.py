@@ -16,12 +16,21 @@ from penstock.groups.consumer_records import (
     Assignment,
     CurrentValue,
     MemberValue,
+    Records,
     RegexValue,
     TopicValue,
 )
 from penstock.groups.embedded import CONSUMER
-from penstock.groups.messages import CommitIdentity
+from penstock.groups.messages import (
+    CommitIdentity,
+    DescribedConsumer,
+    DescribedConsumerGroup,
+    GroupKind,
+    ListedGroup,
+)
+from penstock.groups.offset_records import CommittedOffset
 from penstock.protocol.errors import ErrorCode, KafkaError
+from penstock.records.record import Record
 
 LEAVE_EPOCH: Final = -1
 LEAVE_STATIC_EPOCH: Final = -2  # a static member that will be back
@@ -141,11 +150,58 @@ class ConsumerGroup:
         else:
             self.regexes[regex] = value
 
-    # Questions
+    # Questions of the shard
+
+    @property
+    def kind(self) -> GroupKind:
+        return GroupKind.CONSUMER
 
     @property
     def is_empty(self) -> bool:
         return not self.members
+
+    @property
+    def is_awaited(self) -> bool:
+        """Members of this protocol join with their first heartbeat: nobody is given an id before."""
+        return False
+
+    def listed(self) -> ListedGroup:
+        return ListedGroup(self.group_id, CONSUMER, self.state.value, self.kind.value)
+
+    def describe(self, default_assignor: str) -> DescribedConsumerGroup:
+        """As ConsumerGroupDescribe shows it."""
+        assignor = self.preferred_assignor(self.members.values()) or default_assignor
+        members = tuple(self._describe_member(member) for member in self.members.values())
+        return DescribedConsumerGroup(
+            self.group_id, self.state.value, self.epoch, self.target_epoch, assignor, members
+        )
+
+    def _describe_member(self, member: Member) -> DescribedConsumer:
+        return DescribedConsumer(
+            member.member_id,
+            member.told.instance_id,
+            member.told.rack_id,
+            member.epoch,
+            member.told.client_id,
+            member.told.client_host,
+            member.told.topic_names,
+            member.told.topic_regex or None,
+            member.current.assigned,
+            self.targets.get(member.member_id, {}),
+            member.is_classic,
+        )
+
+    def tombstones(self, now_ms: int) -> list[Record]:
+        make = Records(self.group_id, now_ms)
+        regexes = [make.regex(regex, None) for regex in self.regexes]
+        return [*regexes, make.target_epoch(None), make.topics(None), make.epoch(None)]
+
+    def expires_since_ms(self, committed: CommittedOffset) -> int | None:
+        # The last member's leaving has raised the epoch. A group that only read and had nothing to commit was
+        # not idle until then.
+        return max(committed.commit_timestamp_ms, self.epoch_timestamp_ms if self.is_empty else -1)
+
+    # Questions of the protocol
 
     @property
     def state(self) -> GroupState:
@@ -229,7 +285,15 @@ class ConsumerGroup:
                 ErrorCode.UNSUPPORTED_VERSION,
                 "OffsetCommit version 9 or above must be used by members using the modern group protocol",
             )
-        member.check_epoch(identity.generation_or_epoch)
+        try:
+            member.check_epoch(identity.generation_or_epoch)
+        except KafkaError as error:
+            if transactional and error.code is ErrorCode.STALE_MEMBER_EPOCH:
+                raise KafkaError(ErrorCode.ILLEGAL_GENERATION, error.message) from None
+            raise
+
+    def check_offsets_deletable(self) -> None:
+        """Always: each member says which topics it reads."""
 
     def check_fetch(self, member_id: str | None, member_epoch: int) -> None:
         if member_id is None and member_epoch < 0:

@@ -57,6 +57,7 @@ class GroupCoordinator:
         def new_state(context: Context) -> GroupShard:
             return GroupShard(context, settings, topics, new_id)
 
+        self.topic = OFFSETS_TOPIC
         self.runtime: Runtime[GroupShard] = Runtime(
             OFFSETS_TOPIC, clock, new_state, Codec(settings.offsets_topic_codec)
         )
@@ -149,7 +150,7 @@ class GroupCoordinator:
         return self._ask(group_id, lambda shard: shard.commits.delete(group_id, places))
 
     def topics_deleted(self, names: list[str]) -> None:
-        """Positions in a topic that is gone go too."""
+        """Offsets committed in a topic that is gone go too."""
         for index in self.runtime.active_shards():
             try:
                 self.runtime.submit(index, lambda shard: shard.topics_deleted(names))

@@ -6,6 +6,7 @@ Handlers translate between these and the bytes of each version.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import Enum
 from typing import Final, NamedTuple
 
 from penstock.protocol.errors import ErrorCode
@@ -99,7 +100,16 @@ class CommitIdentity(NamedTuple):
     api_version: int
 
 
+class GroupKind(Enum):
+    """Kafka's names of the types of groups, as ListGroups shows them."""
+
+    CLASSIC = "classic"
+    CONSUMER = "consumer"
+
+
 class ListedGroup(NamedTuple):
+    """A group, as ListGroups shows it."""
+
     group_id: str
     protocol_type: str
     state: str

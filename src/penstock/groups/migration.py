@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from penstock.coordinator.decision import Context
-from penstock.groups.any_group import Groups
 from penstock.groups.classic import ClassicProtocol
 from penstock.groups.classic_group import ClassicGroup, ClassicMember
 from penstock.groups.consumer_group import ConsumerGroup, Member, MemberState
@@ -24,6 +23,7 @@ from penstock.groups.embedded import (
     decode_subscription,
     encode_assignment,
 )
+from penstock.groups.group import Groups
 from penstock.groups.group_records import GroupValue, group_record
 from penstock.groups.settings import GroupSettings
 from penstock.groups.topics import Topics
@@ -117,8 +117,8 @@ class Migration:
         draft.records.append(group_record(group.group_id, value, draft.now_ms))
 
         def follow() -> None:
-            classic = self._groups[group.group_id]
-            assert isinstance(classic, ClassicGroup)
+            classic = self._groups.find(group.group_id, ClassicGroup)
+            assert classic is not None, "its record was replayed"
             for member_id, member in classic.members.items():
                 member.protocols = members[member_id].protocols
                 for kind in ("session", "rebalance", "classic-join", "classic-sync"):

@@ -1,5 +1,5 @@
-"""Classic members of a group of the consumer protocol: they join, sync, beat and leave as ever, and the
-server assigns behind it."""
+"""Classic members of a group of the consumer protocol: they join, sync, send heartbeats and leave as in a
+classic group, while the coordinator assigns the partitions."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from collections.abc import Callable
 
 from penstock.coordinator.decision import NOTHING, Context, Decision
 from penstock.coordinator.promise import Promise
+from penstock.groups.classic import ClassicProtocol
 from penstock.groups.consumer import ConsumerProtocol, check_static
 from penstock.groups.consumer_group import NOT_TOLD, ConsumerGroup, Member, MemberState
 from penstock.groups.consumer_records import ClassicMetadata, MemberValue
 from penstock.groups.draft import Draft
 from penstock.groups.embedded import CONSUMER, Subscription, decode_subscription, encode_assignment
+from penstock.groups.group import Groups
 from penstock.groups.messages import (
     UNKNOWN_MEMBER_ID,
     HeartbeatRequest,
@@ -27,16 +29,43 @@ from penstock.protocol.primitives import MalformedMessage
 
 
 class MixedProtocol:
-    """Decides for classic members of consumer groups of one shard."""
+    """Serves the consumer groups of one shard to classic members."""
 
-    def __init__(self, context: Context, consumer: ConsumerProtocol, new_id: Callable[[], str]) -> None:
+    def __init__(
+        self,
+        context: Context,
+        groups: Groups,
+        consumer: ConsumerProtocol,
+        classic: ClassicProtocol,
+        new_id: Callable[[], str],
+    ) -> None:
         self._context = context
+        self._groups = groups
         self._consumer = consumer
+        self._classic = classic
         self._new_id = new_id
+
+    def _group(self, group_id: str) -> ConsumerGroup:
+        group = self._groups.find(group_id, ConsumerGroup)
+        assert group is not None, f"{group_id} is no consumer group"
+        return group
 
     # Join
 
-    def join(self, group: ConsumerGroup, request: JoinRequest, promise: Promise[JoinResult]) -> Decision:
+    def join(self, request: JoinRequest, promise: Promise[JoinResult]) -> Decision:
+        group = self._group(request.group_id)
+        if not group.is_empty:
+            return self._join(group, request, promise)
+        if request.member_id != UNKNOWN_MEMBER_ID:
+            raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, f"The group {request.group_id} has no members.")
+
+        def after() -> None:
+            decision = self._classic.join(request, promise)
+            assert not decision.records, "a group begins with waiting"
+
+        return Decision(tuple(group.tombstones(self._context.now_ms())), after)
+
+    def _join(self, group: ConsumerGroup, request: JoinRequest, promise: Promise[JoinResult]) -> Decision:
         is_unknown = request.member_id == UNKNOWN_MEMBER_ID
         member_id = request.member_id or self._new_id()
         self._consumer.check_size(group, member_id)
@@ -101,7 +130,8 @@ class MixedProtocol:
 
     # Sync, heartbeat, leave
 
-    def sync(self, group: ConsumerGroup, request: SyncRequest, promise: Promise[SyncResult]) -> Decision:
+    def sync(self, request: SyncRequest, promise: Promise[SyncResult]) -> Decision:
+        group = self._group(request.group_id)
         member, classic = self._check(group, request.member_id, request.instance_id, request.generation_id)
         protocol, metadata = classic.protocols[0]
         if request.protocol_type not in (None, CONSUMER) or request.protocol_name not in (None, protocol):
@@ -124,9 +154,10 @@ class MixedProtocol:
         )
         return NOTHING
 
-    def heartbeat(self, group: ConsumerGroup, request: HeartbeatRequest) -> ErrorCode:
+    def heartbeat(self, request: HeartbeatRequest) -> ErrorCode:
         """A member has to join again when there is a new epoch, when it has to give something up, and when
         what it waits for is free."""
+        group = self._group(request.group_id)
         member, classic = self._check(group, request.member_id, request.instance_id, request.generation_id)
         self._consumer.watch_session(group.group_id, member.member_id, classic.session_timeout_ms)
         state = member.current.state
@@ -139,7 +170,8 @@ class MixedProtocol:
             return ErrorCode.REBALANCE_IN_PROGRESS
         return ErrorCode.NONE
 
-    def leave(self, group: ConsumerGroup, leavers: tuple[Leaver, ...]) -> tuple[Decision, list[LeaveResult]]:
+    def leave(self, group_id: str, leavers: tuple[Leaver, ...]) -> tuple[Decision, list[LeaveResult]]:
+        group = self._group(group_id)
         results, going = [], []
         for leaver in leavers:
             try:
@@ -149,6 +181,15 @@ class MixedProtocol:
             except KafkaError as error:
                 results.append(LeaveResult(leaver.member_id, leaver.instance_id, error.code))
         return (self._consumer.fence(group, going) if going else NOTHING), results
+
+    def renew(self, group_id: str, member_id: str) -> None:
+        """A commit does not count as a heartbeat here."""
+
+    def on_loaded(self, group_id: str) -> None:
+        self._consumer.on_loaded(self._group(group_id))
+
+    def on_unloaded(self, group_id: str, error: KafkaError) -> None:
+        """No request waits here: each is answered when its records are committed."""
 
     def _find(self, group: ConsumerGroup, leaver: Leaver) -> Member:
         if leaver.instance_id is None:

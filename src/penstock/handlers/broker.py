@@ -16,6 +16,7 @@ from penstock.controller.controller import Controller
 from penstock.controller.membership import Membership
 from penstock.controller.producer_ids import ProducerIds
 from penstock.controller.topics import Defaults
+from penstock.coordinator.coordinator import Coordinator, CoordinatorKind
 from penstock.coordinator.promise import Promise
 from penstock.groups.coordinator import GroupCoordinator
 from penstock.handlers.fetching.sessions import FetchSessions
@@ -46,6 +47,7 @@ class Broker:
     partitions: Partitions
     groups: GroupCoordinator
     transactions: TransactionCoordinator
+    coordinators: Mapping[CoordinatorKind, Coordinator]  # every one of this broker, the two above among them
     verifier: Verifier
     authorizer: Authorizer
     fetch_sessions: FetchSessions

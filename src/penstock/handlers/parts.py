@@ -7,7 +7,7 @@ that needs another part asks for it here.
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
 from typing import Any, Protocol
 
 from penstock.clock import Clock
@@ -17,6 +17,7 @@ from penstock.controller.image import Image
 from penstock.controller.membership import Membership
 from penstock.controller.producer_ids import ProducerIds
 from penstock.controller.topics import Defaults
+from penstock.coordinator.coordinator import Coordinator, CoordinatorKind
 from penstock.coordinator.promise import Promise
 from penstock.groups.coordinator import GroupCoordinator
 from penstock.handlers.fetching.sessions import FetchSessions
@@ -202,10 +203,13 @@ class TopicMetadataParts(MetadataParts, Charges, TopicMaking, Protocol):
 
 
 class CoordinatorParts(GroupParts, TransactionParts, TopicMaking, Protocol):
-    """For requests that concern both coordinators, and may create the topics that these write to."""
+    """For requests that concern several coordinators, and may create the topics that these write to."""
 
     @property
     def controller(self) -> Controller: ...
+
+    @property
+    def coordinators(self) -> Mapping[CoordinatorKind, Coordinator]: ...
 
 
 class GroupDataParts(GroupParts, DataParts, Protocol):

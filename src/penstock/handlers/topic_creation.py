@@ -9,6 +9,7 @@ from penstock.controller.controller import Decision
 from penstock.controller.image import Image, TopicState, replay
 from penstock.controller.metadata_records import PartitionRecord
 from penstock.controller.topics import NewTopic, decide_create
+from penstock.coordinator.coordinator import CoordinatorKind
 from penstock.coordinator.promise import Promise
 from penstock.groups.coordinator import OFFSETS_TOPIC
 from penstock.handlers.forwarding import ask_for
@@ -128,6 +129,17 @@ def ensure_offsets_topic(broker: TopicMaking) -> TopicState:
 def ensure_transactions_topic(broker: TopicMaking) -> TopicState:
     """`__transaction_state`, made when the first transactional producer appears."""
     return _ensure_internal(broker, TRANSACTIONS_TOPIC)
+
+
+_ENSURE: Final = {
+    CoordinatorKind.GROUP: ensure_offsets_topic,
+    CoordinatorKind.TRANSACTION: ensure_transactions_topic,
+}
+
+
+def ensure_internal_topic(broker: TopicMaking, kind: CoordinatorKind) -> TopicState:
+    """The topic of the coordinators of a kind, made when it is first needed."""
+    return _ENSURE[kind](broker)
 
 
 def _ensure_internal(broker: TopicMaking, name: str) -> TopicState:

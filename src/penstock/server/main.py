@@ -66,8 +66,8 @@ class RunningBroker:
             raise
         self._server = Server(self._node, sockets)
         broker = self._node.broker
-        runtimes = (broker.groups.runtime, broker.transactions.runtime)
-        self._coordinators = [CoordinatorDriver(runtime, clock) for runtime in runtimes]
+        coordinators = broker.coordinators.values()
+        self._coordinators = [CoordinatorDriver(coordinator.runtime, clock) for coordinator in coordinators]
         self._cleaners = CleanerThreads(self._node.cleaner, self._node.broker)
         self._housekeeper = threading.Thread(target=self._keep_house, name="housekeeper", daemon=True)
 

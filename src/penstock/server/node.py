@@ -18,6 +18,7 @@ from penstock.controller.controller import METADATA_TOPIC, METADATA_TOPIC_ID, Co
 from penstock.controller.membership import Membership
 from penstock.controller.producer_ids import ProducerIds
 from penstock.controller.quorum import Quorum
+from penstock.coordinator.coordinator import Coordinator, CoordinatorKind
 from penstock.groups.coordinator import GroupCoordinator
 from penstock.groups.settings import GroupSettings
 from penstock.handlers.broker import Broker
@@ -107,6 +108,10 @@ class Node:
                 leader_of,
             ),
         )
+        coordinators: Mapping[CoordinatorKind, Coordinator] = {
+            CoordinatorKind.GROUP: groups,
+            CoordinatorKind.TRANSACTION: transactions,
+        }
         self.broker = Broker(
             settings=settings,
             static_settings=settings,
@@ -120,6 +125,7 @@ class Node:
             partitions=self._partitions,
             groups=groups,
             transactions=transactions,
+            coordinators=coordinators,
             verifier=TransactionsAnywhere(settings.node_id, transactions, peers, leader_of),
             authorizer=AllowAll(),
             quotas=_quotas(settings, clock),
@@ -136,7 +142,7 @@ class Node:
         self._follower = MetadataFollower(
             self.broker, self._logs, self._surroundings(clock), fetchers, together
         )
-        self._coordinators = CoordinatorFollower(settings.node_id, self._partitions, groups, transactions)
+        self._coordinators = CoordinatorFollower(settings.node_id, self._partitions, coordinators)
         controller.watch(SettingsFollower(self.broker, self._logs))
         controller.watch(QuotaFollower(self.broker.quotas))
         self.cleaner = LogCleaner(self._logs, clock, random, lambda: self.broker.settings)

@@ -48,7 +48,11 @@ class TransactionCoordinator:
         def new_state(context: Context) -> TransactionShard:
             return TransactionShard(context, settings, self._send)
 
+        self.topic = TRANSACTIONS_TOPIC
         self.runtime: Runtime[TransactionShard] = Runtime(TRANSACTIONS_TOPIC, clock, new_state)
+
+    def topics_deleted(self, names: list[str]) -> None:
+        """Nothing to do: a transaction that ends passes over partitions that are gone."""
 
     # The producer's requests
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 from typing import Any, Final
 
 from penstock.controller.image import TopicState
+from penstock.coordinator.coordinator import CoordinatorKind
 from penstock.handlers.cluster_nodes import reached
-from penstock.handlers.parts import CoordinatorParts
+from penstock.handlers.parts import CoordinatorParts, Permits
 from penstock.handlers.reply import Reply
 from penstock.handlers.request import Request
-from penstock.handlers.topic_creation import ensure_offsets_topic, ensure_transactions_topic
+from penstock.handlers.topic_creation import ensure_internal_topic
 from penstock.handlers.transactional import refused_id
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
@@ -27,14 +28,13 @@ ACCESS: Final = (
     Access(Operation.DESCRIBE, ResourceType.GROUP, Refusal.EACH, when="of a group"),
     Access(Operation.DESCRIBE, ResourceType.TRANSACTIONAL_ID, Refusal.EACH, when="of a transaction"),
 )
-GROUP: Final = 0
-TRANSACTION: Final = 1
+_KINDS: Final = {int(kind): kind for kind in CoordinatorKind}
 BATCHED_FROM: Final = 4
 
 
 def handle(request: Request, broker: CoordinatorParts) -> Reply:
     wanted = read_request(Api.FIND_COORDINATOR, request.version, request.reader)
-    kind = getattr(wanted, "key_type", GROUP)
+    kind = getattr(wanted, "key_type", CoordinatorKind.GROUP)
     keys = wanted.coordinator_keys if request.version >= BATCHED_FROM else [wanted.key]
     found = [_find(request, broker, kind, key) for key in keys]
     fields = {"coordinators": found} if request.version >= BATCHED_FROM else found[0]
@@ -43,25 +43,27 @@ def handle(request: Request, broker: CoordinatorParts) -> Reply:
 
 def _find(request: Request, broker: CoordinatorParts, kind: int, key: str) -> dict[str, Any]:
     try:
-        if kind == GROUP:
-            if not request.may(broker, Operation.DESCRIBE, ResourceType.GROUP, key):
-                raise KafkaError(
-                    ErrorCode.GROUP_AUTHORIZATION_FAILED, f"Not authorized to see the group {key}."
-                )
-            topic, shard = ensure_offsets_topic(broker), broker.groups.shard_of(key)
-        elif kind == TRANSACTION:
-            refusal = refused_id(request, broker, Operation.DESCRIBE, key)
-            if refusal is not None:
-                raise refusal
-            topic, shard = ensure_transactions_topic(broker), broker.transactions.shard_of(key)
-        else:
+        known = _KINDS.get(kind)
+        if known is None:
             raise KafkaError(
                 ErrorCode.INVALID_REQUEST, f"Coordinators of type {kind} are not served by this broker yet."
             )
-        node = _leader(request, broker, topic, shard)
+        _check_may_see(request, broker, known, key)
+        topic = ensure_internal_topic(broker, known)
+        node = _leader(request, broker, topic, broker.coordinators[known].shard_of(key))
     except KafkaError as error:
         return _answer(key, -1, "", -1, error.code, error.message)
     return _answer(key, node.node_id, node.host, node.port, ErrorCode.NONE, None)
+
+
+def _check_may_see(request: Request, broker: Permits, kind: CoordinatorKind, key: str) -> None:
+    refusal: KafkaError | None = None
+    if kind is CoordinatorKind.TRANSACTION:
+        refusal = refused_id(request, broker, Operation.DESCRIBE, key)
+    elif not request.may(broker, Operation.DESCRIBE, ResourceType.GROUP, key):
+        refusal = KafkaError(ErrorCode.GROUP_AUTHORIZATION_FAILED, f"Not authorized to see the group {key}.")
+    if refusal is not None:
+        raise refusal
 
 
 def _leader(request: Request, broker: CoordinatorParts, topic: TopicState, shard: int) -> Node:

@@ -11,12 +11,11 @@ from penstock.clock import Clock
 from penstock.controller.controller import Controller
 from penstock.controller.image import GROUP_RESOURCE, Image
 from penstock.controller.topics import INTERNAL_TOPICS
+from penstock.coordinator.coordinator import Coordinator, CoordinatorKind
 from penstock.coordinator.runtime import Runtime
-from penstock.groups.coordinator import OFFSETS_TOPIC, GroupCoordinator
 from penstock.groups.topics import TopicInfo
 from penstock.replication.partitions import Partitions
 from penstock.server.following.shard_log import PartitionShardLog
-from penstock.transactions.coordinator import TRANSACTIONS_TOPIC, TransactionCoordinator
 
 _NO_DEADLINE_SECONDS: Final = 60.0
 _PAUSE_SECONDS: Final = 1.0
@@ -60,28 +59,25 @@ class CoordinatorFollower:
         self,
         node_id: int,
         partitions: Partitions,
-        groups: GroupCoordinator,
-        transactions: TransactionCoordinator,
+        coordinators: Mapping[CoordinatorKind, Coordinator],
     ) -> None:
         self._node_id = node_id
         self._partitions = partitions
-        self._groups = groups
-        self._runtimes: dict[str, Runtime[Any]] = {
-            OFFSETS_TOPIC: groups.runtime,
-            TRANSACTIONS_TOPIC: transactions.runtime,
-        }
+        self._coordinators = tuple(coordinators.values())
 
     def follow(self, old: Image, new: Image) -> None:
-        for topic, runtime in self._runtimes.items():
+        for coordinator in self._coordinators:
+            topic = coordinator.topic
             if old.topics.get(topic) is not new.topics.get(topic):
-                self._follow_shards(runtime, topic, old, new)
+                self._follow_shards(coordinator.runtime, topic, old, new)
         gone = [
             name
             for name, state in old.topics.items()
             if name not in new.topics or new.topics[name].topic_id != state.topic_id
         ]
         if gone:
-            self._groups.topics_deleted(gone)
+            for coordinator in self._coordinators:
+                coordinator.topics_deleted(gone)
 
     def _follow_shards(self, runtime: Runtime[Any], topic: str, old: Image, new: Image) -> None:
         before, now = old.topics.get(topic), new.topics.get(topic)

@@ -81,7 +81,7 @@ class SimulatedBroker:
         if self.node is None or life != self._life:
             return
         broker = self.node.broker
-        for runtime in (broker.groups.runtime, broker.transactions.runtime):
+        for runtime in (coordinator.runtime for coordinator in broker.coordinators.values()):
             while runtime.load_next():
                 pass
             runtime.advance(self._world.monotonic())

@@ -210,7 +210,7 @@ class _Running:
     def _drive(self) -> None:
         """Coordinators load shards and run timers: here they have no threads."""
         broker = self.node.broker
-        for runtime in (broker.groups.runtime, broker.transactions.runtime):
+        for runtime in (coordinator.runtime for coordinator in broker.coordinators.values()):
             while runtime.load_next():
                 pass
             runtime.advance(self.process.monotonic())
