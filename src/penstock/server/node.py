@@ -96,22 +96,14 @@ class Node:
             return _leader(controller, topic, index)
 
         producer_ids = ProducerIds(lambda: allocate_producer_ids(self.broker))
+        local_markers = LocalMarkers(self._partitions, groups, lambda *place: _exists(controller, *place))
         transactions = TransactionCoordinator(
             TransactionSettings.of(settings),
             clock,
             lambda: _partition_count(controller, TRANSACTIONS_TOPIC),
             producer_ids.next,
-            ClusterMarkers(
-                settings.node_id,
-                LocalMarkers(self._partitions, groups, lambda *place: _exists(controller, *place)),
-                peers,
-                leader_of,
-            ),
+            ClusterMarkers(settings.node_id, local_markers, peers, leader_of),
         )
-        coordinators: Mapping[CoordinatorKind, Coordinator] = {
-            CoordinatorKind.GROUP: groups,
-            CoordinatorKind.TRANSACTION: transactions,
-        }
         self.broker = Broker(
             settings=settings,
             static_settings=settings,
@@ -125,7 +117,7 @@ class Node:
             partitions=self._partitions,
             groups=groups,
             transactions=transactions,
-            coordinators=coordinators,
+            coordinators=_by_kind(groups, transactions),
             verifier=TransactionsAnywhere(settings.node_id, transactions, peers, leader_of),
             authorizer=AllowAll(),
             quotas=_quotas(settings, clock),
@@ -142,6 +134,7 @@ class Node:
         self._follower = MetadataFollower(
             self.broker, self._logs, self._surroundings(clock), fetchers, together
         )
+        coordinators = self.broker.coordinators
         self._coordinators = CoordinatorFollower(settings.node_id, self._partitions, coordinators)
         controller.watch(SettingsFollower(self.broker, self._logs))
         controller.watch(QuotaFollower(self.broker.quotas))
@@ -303,6 +296,13 @@ def _logs(settings: BrokerSettings, disk: Disk, clock: Clock, random: Random, to
         verifying=settings.transaction_partition_verification_enable,
         together=together,
     )
+
+
+def _by_kind(
+    groups: GroupCoordinator, transactions: TransactionCoordinator
+) -> Mapping[CoordinatorKind, Coordinator]:
+    """Every coordinator of this broker."""
+    return {CoordinatorKind.GROUP: groups, CoordinatorKind.TRANSACTION: transactions}
 
 
 def _timeouts(settings: BrokerSettings) -> Timeouts:
