@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from penstock.coordinator.promise import Promise, done
+from penstock.handlers.producing.admission import Place
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode
 from penstock.records.record import Record, encode_batch
@@ -114,3 +116,40 @@ def test_without_verification_old_clients_are_believed() -> None:
     node.create_topic("t")
     producer = HandProducer(node).identity()
     assert produce(node, producer, version=9) == [ErrorCode.NONE]
+
+
+class Verifier:
+    """A coordinator that answers with these codes, one after the other, and the last one again and again."""
+
+    def __init__(self, *codes: ErrorCode) -> None:
+        self._codes = list(codes)
+        self.asked = 0
+
+    def add_or_verify(
+        self, transactional_id: str, producer_id: int, epoch: int, places: list[Place], *, verify_only: bool
+    ) -> Promise[dict[Place, ErrorCode]]:
+        self.asked += 1
+        code = self._codes.pop(0) if len(self._codes) > 1 else self._codes[0]
+        return done(dict.fromkeys(places, code))
+
+
+def test_a_batch_that_comes_before_the_last_transaction_has_ended_is_admitted_when_it_has(
+    node: OneNode,
+) -> None:
+    verifier = Verifier(*[ErrorCode.CONCURRENT_TRANSACTIONS] * 3, ErrorCode.NONE)
+    producer = HandProducer(node).identity()
+    node.broker.verifier = verifier
+    before_ms = node.clock.now_ms()
+    assert produce(node, producer, producer, version=12) == [ErrorCode.NONE, ErrorCode.NONE]
+    assert verifier.asked == 4
+    assert node.clock.now_ms() - before_ms == 60
+
+
+def test_a_transaction_that_ends_slowly_is_not_asked_for_without_an_end(node: OneNode) -> None:
+    verifier = Verifier(ErrorCode.CONCURRENT_TRANSACTIONS)
+    producer = HandProducer(node).identity()
+    node.broker.verifier = verifier
+    assert produce(node, producer, version=12) == [ErrorCode.NOT_ENOUGH_REPLICAS]
+    assert verifier.asked == 6
+    assert produce(node, producer, version=11) == [ErrorCode.NOT_ENOUGH_REPLICAS]
+    assert verifier.asked == 7, "older clients add partitions themselves, and learn of it there"

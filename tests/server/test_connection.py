@@ -24,7 +24,9 @@ SECONDS = 10.0
 
 
 class Client:
-    """The other end of a connection that serves `handle`."""
+    """The other end of a connection that serves `handle`, and the session of this connection."""
+
+    has_ended = False
 
     def __init__(self, handle: Callable[[], Outcome]) -> None:
         session: Any = self

@@ -42,10 +42,13 @@ class Permits(Protocol):
 
 
 class Timed(Protocol):
-    """Knows the time, for deadlines."""
+    """Knows the time and the settings, for deadlines."""
 
     @property
     def clock(self) -> Clock: ...
+
+    @property
+    def settings(self) -> BrokerSettings: ...
 
 
 class Charges(Protocol):

@@ -14,10 +14,13 @@ from penstock.protocol.errors import ErrorCode, KafkaError
 
 T = TypeVar("T")
 
-COMMIT_SECONDS: Final = 5.0
-"""How long an answer waits for the commitment of what it rests on: Kafka's `offsets.commit.timeout.ms`."""
 CONTROLLER_SECONDS: Final = 30.0
 """How long it waits for the controller, where the client does not say: Kafka's `request.timeout.ms`."""
+
+
+def commit_deadline(broker: Timed) -> float:
+    """Until when an answer waits for the commitment of what it rests on."""
+    return broker.clock.monotonic() + broker.settings.offsets_commit_timeout_ms / 1000
 
 
 def reply_when_done(
@@ -25,19 +28,19 @@ def reply_when_done(
     promises: Iterable[Promise[Any]],
     encode: Callable[[], bytes],
     *,
-    seconds: float = COMMIT_SECONDS,
+    seconds: float | None = None,
     throttle_ms: int = 0,
 ) -> Reply | Wait:
     """`encode` reads the promises with `outcome`; at the deadline some of them may not be done."""
-    deadline = broker.clock.monotonic() + seconds
+    deadline = commit_deadline(broker) if seconds is None else broker.clock.monotonic() + seconds
     return _when_done(list(promises), deadline, lambda: Reply([encode()], throttle_ms), False)
 
 
 def _when_done(
     watched: Sequence[Promise[Any]], deadline: float, proceed: Callable[[], Reply | Wait], expired: bool
 ) -> Reply | Wait:
-    """No function within the two that call it: one that names itself leaves a cycle for the collector."""
-    # One that is done would wake whoever watches it at once, again and again until the last one is.
+    """A function of its own: one within another that names itself leaves a cycle for the collector."""
+    # A promise that is done would wake the request at once, again and again until the last one is done.
     pending = [promise for promise in watched if not promise.done]
     if expired or not pending:
         return proceed()
@@ -63,7 +66,8 @@ def once_done(
     promise: Promise[Any],
     proceed: Callable[[], Reply | Wait],
     *,
-    seconds: float = COMMIT_SECONDS,
+    seconds: float | None = None,
 ) -> Reply | Wait:
     """Go on when the promise is done; at the deadline too, and then `outcome` says that it was not."""
-    return _when_done([promise], broker.clock.monotonic() + seconds, proceed, False)
+    deadline = commit_deadline(broker) if seconds is None else broker.clock.monotonic() + seconds
+    return _when_done([promise], deadline, proceed, False)

@@ -224,6 +224,9 @@ class BrokerSettings:
         "bidirectional", "Whether a group may change between the classic and the consumer protocol.")
     offset_metadata_max_bytes: int = setting(
         "offset.metadata.max.bytes", kinds.int_(0), 4096, "Largest metadata text of a committed offset.")
+    offsets_commit_timeout_ms: int = setting(
+        "offsets.commit.timeout.ms", kinds.int_(1), 5_000,
+        "How long a request waits until the change of a group or a transaction is on all replicas.")
     offsets_topic_num_partitions: int = setting(
         "offsets.topic.num.partitions", kinds.int_(1), 50, "Partitions of __consumer_offsets.")
     offsets_topic_replication_factor: int = setting(
@@ -272,6 +275,12 @@ class BrokerSettings:
     transaction_partition_verification_enable: bool = setting(
         "transaction.partition.verification.enable", BOOLEAN, True,
         "Check that a partition belongs to the transaction that writes to it.", dynamic=True)
+    add_partitions_to_txn_retry_backoff_ms: int = setting(
+        "add.partitions.to.txn.retry.backoff.ms", kinds.int_(1), 20,
+        "Time before the coordinator is asked again whether the last transaction of a producer has ended.")
+    add_partitions_to_txn_retry_backoff_max_ms: int = setting(
+        "add.partitions.to.txn.retry.backoff.max.ms", kinds.int_(0), 100,
+        "How long it is asked before the producer has to send its batch again.")
 
     # Replication
     replica_lag_time_max_ms: int = setting(

@@ -19,11 +19,10 @@ _JAVA: Final = "names Java classes or configures the Java machine"
 _PLAINTEXT: Final = "only PLAINTEXT listeners are served, and others are refused"
 _PURGATORY: Final = "a waiting request is removed when it is answered; nothing has to be purged"
 _PAGE_CACHE: Final = "files are read through the page cache, without a buffer of that size"
-_AT_ONCE: Final = "a coordinator appends at once, and waits for no replica"
+_AT_ONCE: Final = "a coordinator appends each change at once"
 _RETIRED: Final = "Kafka 4 has retired it: records are always in format 2"
 _NODE_ID: Final = "node.id is given, or 1"
 _TIMERS: Final = "a transaction is aborted when its time is up, not when it is next looked at"
-_REPEATED: Final = "a client repeats a request that came before its last transaction had ended"
 _STABLE: Final = "everything that is offered is stable"
 _TWO_PHASES: Final = "transactions that an outside coordinator commits are not offered"
 
@@ -37,14 +36,13 @@ _NAMES: Final[dict[str, str]] = {
         offsets.load.buffer.size transaction.state.log.load.buffer.size
         log.cleaner.io.buffer.size log.cleaner.io.buffer.load.factor
     """,
-    _AT_ONCE: "group.coordinator.append.linger.ms offsets.commit.timeout.ms",
+    _AT_ONCE: "group.coordinator.append.linger.ms",
     _NODE_ID: "broker.id.generation.enable reserved.broker.max.id",
     _RETIRED: """
         log.message.format.version log.message.downconversion.enable log.message.timestamp.difference.max.ms
         inter.broker.protocol.version
     """,
     _TIMERS: "transaction.abort.timed.out.transaction.cleanup.interval.ms",
-    _REPEATED: "add.partitions.to.txn.retry.backoff.ms add.partitions.to.txn.retry.backoff.max.ms",
     _TWO_PHASES: "transaction.two.phase.commit.enable",
     _STABLE: "unstable.api.versions.enable unstable.feature.versions.enable",
     _NODES: """

@@ -17,7 +17,7 @@ from penstock.handlers.leader_hints import current_leader, leaders_reached
 from penstock.handlers.parts import DataParts
 from penstock.handlers.producing.acks import ALL, Unacknowledged, Written
 from penstock.handlers.producing.admission import NOTHING_ASKED, Admission, Batch, admit, is_transactional
-from penstock.handlers.promised import COMMIT_SECONDS
+from penstock.handlers.promised import commit_deadline
 from penstock.handlers.reply import HangUp, NoReply, Outcome, Reply, Wait
 from penstock.handlers.request import Request
 from penstock.protocol.errors import ErrorCode, KafkaError
@@ -62,7 +62,7 @@ def handle(request: Request, broker: DataParts) -> Outcome:
     if not is_transactional(produce):
         return _append_all(request, broker, produce, NOTHING_ASKED)
     admission = admit(request, broker, produce.transactional_id, _batches(request, broker, produce))
-    if not admission.is_pending:
+    if not admission.is_pending and not (admission.comes_too_soon and produce.acks != 0):
         return _append_all(request, broker, produce, admission)
     if produce.acks == 0:
         raise HangUp("acks=0 cannot wait for the coordinator of the transaction")
@@ -72,8 +72,8 @@ def handle(request: Request, broker: DataParts) -> Outcome:
 class _Pending:
     """A request that waits until its batches are admitted.
 
-    An object and not a function within `handle`: one that names itself, as whoever resumes must, leaves a
-    cycle behind for the collector.
+    An object and not a function within `handle`: a function that names itself leaves a cycle behind for the
+    collector.
     """
 
     def __init__(
@@ -81,15 +81,26 @@ class _Pending:
     ) -> None:
         self._work = (request, broker, produce, admission)
         self._admission = admission
-        self._deadline = broker.clock.monotonic() + COMMIT_SECONDS
+        self._now = broker.clock.monotonic
+        began, settings = self._now(), broker.settings
+        self._deadline = commit_deadline(broker)
+        self._backoff_seconds = settings.add_partitions_to_txn_retry_backoff_ms / 1000
+        self._asks_until = began + settings.add_partitions_to_txn_retry_backoff_max_ms / 1000
 
     def resume(self, expired: bool) -> Reply | Wait:
-        if self._admission.is_pending and not expired:
-            assert self._admission.promise is not None
-            return Wait([self._admission.promise], self._deadline, self.resume)
+        admission = self._admission
+        if admission.is_pending and not expired:
+            assert admission.promise is not None
+            return Wait([admission.promise], self._deadline, self.resume)
+        if admission.comes_too_soon and self._now() < self._asks_until:
+            return Wait((), self._now() + self._backoff_seconds, self._ask_again)
         outcome = _append_all(*self._work)
-        assert not isinstance(outcome, NoReply)
+        assert not isinstance(outcome, NoReply), "acks=0 does not wait"
         return outcome
+
+    def _ask_again(self, expired: bool) -> Reply | Wait:
+        self._admission.ask_again()
+        return self.resume(False)
 
 
 def _append_all(

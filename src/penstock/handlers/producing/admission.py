@@ -2,12 +2,14 @@
 
 The partition is asked first: where this transaction has written before, nothing more is needed. For the
 others it gives a guard, and the coordinator is asked: from v12 on it adds the partitions, before it only
-verifies that they were added. `handlers.apis.produce` appends when the answer is there, and shows the guards.
+verifies that they were added. `handlers.apis.produce` asks again for a while if the producer's last
+transaction is still ending, appends when the answer is there, and shows the guards.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Final, NamedTuple
 
 from penstock.coordinator.promise import Promise
@@ -47,6 +49,10 @@ def _is_transactional(records: memoryview) -> bool:
     return len(records) >= HEADER_SIZE and bool(records[CRC_START + 1] & TRANSACTIONAL_FLAG)
 
 
+Ask = Callable[[], Promise[dict[Place, ErrorCode]]]
+"""Asks the coordinator about the partitions of a request."""
+
+
 class Admission:
     """What is known of the batches of one request."""
 
@@ -54,11 +60,31 @@ class Admission:
         self._version = version
         self._guards: dict[Place, Guard] = {}
         self._refusals: dict[Place, KafkaError] = {}
+        self._ask: Ask | None = None
         self.promise: Promise[dict[Place, ErrorCode]] | None = None
 
     @property
     def is_pending(self) -> bool:
         return self.promise is not None and not self.promise.done
+
+    @property
+    def comes_too_soon(self) -> bool:
+        """Whether the producer's transaction before this one is still ending. The coordinator answers its
+        EndTxn before all markers are written, so that is usual, and over in milliseconds."""
+        if self.promise is None or not self.promise.done or self._version < ADDS_IMPLICITLY_FROM:
+            return False
+        try:
+            return ErrorCode.CONCURRENT_TRANSACTIONS in self.promise.result().values()
+        except KafkaError as error:
+            return error.code is ErrorCode.CONCURRENT_TRANSACTIONS
+
+    def ask(self, ask: Ask) -> None:
+        self._ask = ask
+        self.promise = ask()
+
+    def ask_again(self) -> None:
+        assert self._ask is not None
+        self.promise = self._ask()
 
     def guard(self, place: Place) -> Guard | None:
         """What to show with the batch; KafkaError when it must not be appended."""
@@ -155,9 +181,8 @@ def _ask(
     for batch, header in zip(batches, headers, strict=True):
         admission.begin(batch, *identity, header.base_sequence)
     if admission.asked:
-        admission.promise = broker.verifier.add_or_verify(
-            transactional_id, *identity, admission.asked, verify_only=verify_only
-        )
+        verify = broker.verifier.add_or_verify
+        admission.ask(partial(verify, transactional_id, *identity, admission.asked, verify_only=verify_only))
 
 
 _RETRIABLE: Final = frozenset(
