@@ -121,20 +121,19 @@ class Subscribe(Operation):
     def _left(self, change: Change, old: Any, new: Any) -> list[tuple[Any, Instruction]]:
         if change.old is None and change.new is None:
             return []
-        told = [(new, Instruction.ANSWER_EVEN_WITHOUT_ROW)]  # also for a row that is gone: it is told so
+        subscriptions = [(new, Instruction.ANSWER_EVEN_WITHOUT_ROW)]  # a deleted row needs an answer as well
         if old is not None and old != new:
-            told.insert(0, (old, Instruction.DELETE))
-        return told
+            subscriptions.insert(0, (old, Instruction.DELETE))
+        return subscriptions
 
     def _inner(self, old: Any, new: Any) -> list[tuple[Any, Instruction]]:
         if old is None:
             return [] if new is None else [(new, Instruction.ANSWER_IF_ROW)]
         if new is None:
             return [(old, Instruction.DELETE_AND_ANSWER)]
-        told = [(new, Instruction.ANSWER_EVEN_WITHOUT_ROW)]
-        if old != new:
-            told.insert(0, (old, Instruction.DELETE))
-        return told
+        if old == new:
+            return [(new, Instruction.ANSWER_IF_ROW)]
+        return [(old, Instruction.DELETE), (new, Instruction.ANSWER_EVEN_WITHOUT_ROW)]
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,7 @@ class GlobalTableJoin(_Lookup):
             if record.value is None:
                 return
             key = self.key_selector(record.key, record.value)
-            if key is None and not (self.left and record.key is None):
+            if key is None and not self.left:
                 return
             row = None if key is None else value_of(lookup(key, None))
             if self.left or row is not None:

@@ -51,9 +51,18 @@ class VersionedSpec(StoreSpec):
 
 @dataclass(frozen=True)
 class WindowSpec(StoreSpec):
+    """Values by key and window of `size_ms`, kept until stream time is `retention_ms` later."""
+
     size_ms: int = 0
     retention_ms: int = 0
     retain_duplicates: bool = False
+
+    def __post_init__(self) -> None:
+        if self.size_ms < 0 or self.retention_ms < self.size_ms:
+            raise ValueError(
+                f"store {self.name} keeps windows for {self.retention_ms} ms; retention_ms must be at least "
+                f"the size of a window, {self.size_ms} ms"
+            )
 
     def make(self, cells: Cells, task: TaskState, marks: dict[str, int]) -> WindowStore:
         return WindowStore(
@@ -70,7 +79,13 @@ class WindowSpec(StoreSpec):
 
 @dataclass(frozen=True)
 class SessionSpec(StoreSpec):
+    """Values by key and session, kept until stream time is `retention_ms` later."""
+
     retention_ms: int = 0
+
+    def __post_init__(self) -> None:
+        if self.retention_ms < 0:
+            raise ValueError(f"store {self.name} keeps sessions for {self.retention_ms} ms: at least 0 ms")
 
     def make(self, cells: Cells, task: TaskState, marks: dict[str, int]) -> SessionStore:
         return SessionStore(

@@ -120,7 +120,9 @@ class WindowStore:
         return self.prefix(key) + _SUFFIX.pack(start, sequence)
 
     def put(self, key: Any, value: Any, start: int, timestamp: int | None = None) -> None:
-        if not self._expiry.admits(start) or (self._duplicates and value is None):
+        if self._duplicates and value is None:
+            return  # Kafka does not even note the time
+        if not self._expiry.admits(start):
             return
         sequence = 0
         if self._duplicates:

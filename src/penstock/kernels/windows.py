@@ -1,6 +1,8 @@
 """Windows: which ones a record belongs to, how long they wait for late records, how long a store keeps them.
 
-Durations are milliseconds, or a `timedelta`; they are kept as milliseconds.
+Durations are milliseconds, or a `timedelta`; they are kept as milliseconds. Each kind of windows that records
+can be grouped by (`GroupWindows`) also says which operator, which store and which serde it needs. A new kind
+implements these methods; the DSL asks no further.
 """
 
 from __future__ import annotations
@@ -8,7 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from penstock.kernels.operation import Function, Operation
+    from penstock.kernels.serdes import Serde
+    from penstock.kernels.store_specs import StoreSpec
 
 Duration = int | timedelta
 FOREVER: Final = 2**63 - 1
@@ -27,6 +34,53 @@ def _checked(what: str, duration: Duration, *, least: int) -> int:
     return value
 
 
+class Aggregation(NamedTuple):
+    """What is computed for each key and window, and where it is kept."""
+
+    store: str
+    caching: bool
+    on_close: bool
+    """Whether a window gives one final result when it closes, or one for each update."""
+    initializer: Function
+    aggregator: Function
+    merger: Function | None
+    """Makes one aggregate of two when windows merge; none where they never do."""
+
+
+class StoreSettings(NamedTuple):
+    """How the store of a windowed table is kept, whatever its windows are."""
+
+    name: str
+    key_serde: Serde[Any]
+    value_serde: Serde[Any]
+    logging: bool
+    caching: bool
+    topic_config: tuple[tuple[str, str], ...]
+    retention_ms: int
+
+
+class GroupWindows(Protocol):
+    """Windows by which a grouped stream can be divided."""
+
+    merge: ClassVar[bool]
+    """Whether two windows of a key can become one, which needs a merger of aggregates."""
+    close: ClassVar[bool]
+    """Whether a window comes to an end."""
+    count_takes_two_numbers: ClassVar[bool]
+    """Whether Kafka Streams uses up two numbers for the name of a count's store with unnamed settings."""
+
+    @property
+    def retention_ms(self) -> int:
+        """How long a store must keep a window at least."""
+        ...
+
+    def operation(self, aggregation: Aggregation) -> Operation: ...
+    def store_spec(self, settings: StoreSettings) -> StoreSpec: ...
+    def key_serde(self, key: Serde[Any]) -> Serde[Any]:
+        """The serde of a key with its window."""
+        ...
+
+
 class _Durations:
     """Turns the named fields into milliseconds when the window is made."""
 
@@ -34,8 +88,38 @@ class _Durations:
         object.__setattr__(self, field, _checked(field.removesuffix("_ms"), duration, least=least))
 
 
+class _FixedSize(_Durations):
+    """Windows whose end follows from their start."""
+
+    merge: ClassVar[bool] = False
+    close: ClassVar[bool] = True
+    count_takes_two_numbers: ClassVar[bool] = True
+    size_ms: Any
+
+    def operation(self, aggregation: Aggregation) -> Operation:
+        from penstock.kernels.windowed import WindowAggregate
+
+        return WindowAggregate(**_arguments(aggregation), windows=self)  # type: ignore[arg-type]
+
+    def store_spec(self, settings: StoreSettings) -> StoreSpec:
+        from penstock.kernels.store_specs import WindowSpec
+
+        return WindowSpec(**settings._asdict(), size_ms=self.size_ms)
+
+    def key_serde(self, key: Serde[Any]) -> Serde[Any]:
+        from penstock.kernels.serdes import TimeWindowedSerde
+
+        return TimeWindowedSerde(key, self.size_ms)
+
+
+def _arguments(aggregation: Aggregation) -> dict[str, Any]:
+    given = aggregation._asdict()
+    del given["merger"]
+    return given
+
+
 @dataclass(frozen=True)
-class TimeWindows(_Durations):
+class TimeWindows(_FixedSize):
     """Windows of one size, aligned to the epoch: tumbling, or hopping when `advance` is smaller than
     `size`.
     """
@@ -77,10 +161,12 @@ class TimeWindows(_Durations):
 
 
 @dataclass(frozen=True)
-class UnlimitedWindows(_Durations):
+class UnlimitedWindows(_FixedSize):
     """One window from `start` on, which never closes."""
 
     start: int = 0
+
+    close = False
 
     size_ms = FOREVER
     grace_ms = 0
@@ -94,11 +180,13 @@ class UnlimitedWindows(_Durations):
 
 
 @dataclass(frozen=True)
-class SlidingWindows(_Durations):
+class SlidingWindows(_FixedSize):
     """A window for each set of records that lie within `difference` of one another; both ends include."""
 
     difference: Duration
     grace: Duration = 0
+
+    count_takes_two_numbers = False
 
     def __post_init__(self) -> None:
         self._set("difference", self.difference, 0)
@@ -120,6 +208,11 @@ class SlidingWindows(_Durations):
     def retention_ms(self) -> int:
         return 2 * self.difference_ms + self.grace_ms
 
+    def operation(self, aggregation: Aggregation) -> Operation:
+        from penstock.kernels.sliding import SlidingAggregate
+
+        return SlidingAggregate(**_arguments(aggregation), windows=self)
+
 
 @dataclass(frozen=True)
 class SessionWindows(_Durations):
@@ -127,6 +220,10 @@ class SessionWindows(_Durations):
 
     gap: Duration
     grace: Duration = 0
+
+    merge: ClassVar[bool] = True
+    close: ClassVar[bool] = True
+    count_takes_two_numbers: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         self._set("gap", self.gap, 1)
@@ -143,6 +240,22 @@ class SessionWindows(_Durations):
     @property
     def retention_ms(self) -> int:
         return self.gap_ms + self.grace_ms
+
+    def operation(self, aggregation: Aggregation) -> Operation:
+        from penstock.kernels.sessions import SessionAggregate
+
+        assert aggregation.merger is not None, "sessions are merged"
+        return SessionAggregate(**aggregation._asdict(), windows=self)
+
+    def store_spec(self, settings: StoreSettings) -> StoreSpec:
+        from penstock.kernels.store_specs import SessionSpec
+
+        return SessionSpec(**settings._asdict())
+
+    def key_serde(self, key: Serde[Any]) -> Serde[Any]:
+        from penstock.kernels.serdes import SessionWindowedSerde
+
+        return SessionWindowedSerde(key)
 
 
 @dataclass(frozen=True)
@@ -185,4 +298,3 @@ class JoinWindows(_Durations):
 
 
 AnyTimeWindows = TimeWindows | UnlimitedWindows
-GroupWindows = TimeWindows | UnlimitedWindows | SlidingWindows | SessionWindows

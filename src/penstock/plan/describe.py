@@ -1,8 +1,8 @@
 """A plan in the text form of Kafka's `Topology.describe()`, to the letter: tools that draw it read ours as
 well.
 
-Kafka sorts nodes by how much hangs on them, and lists names in the order of its hash tables; both are done
-here too.
+Kafka sorts nodes by the number of nodes behind them, and links nodes in the order of a Java hash table. The
+order of children depends on both, so both are done here too (`java_order`, `java_tree.py`).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from penstock.kernels.operation import Function
 from penstock.plan.groups import Subtopology, subtopologies
+from penstock.plan.java_tree import JavaTree
 from penstock.plan.nodes import Node, Sink, Source
 from penstock.plan.plan import Plan
 
@@ -32,9 +33,9 @@ def _text(group: Subtopology) -> str:
 @dataclass
 class _Drawn:
     node: Node
-    size: int = 1  # how much hangs on it
-    before: list[_Drawn] = field(default_factory=list)
-    after: list[_Drawn] = field(default_factory=list)
+    size: int = 1  # itself and the nodes behind it, as far as they are linked
+    before: JavaTree[_Drawn] = field(default_factory=lambda: JavaTree(_is_before))
+    after: JavaTree[_Drawn] = field(default_factory=lambda: JavaTree(_is_before))
 
     def grow(self, by: int) -> None:
         self.size += by
@@ -62,7 +63,11 @@ def _function(function: Function | None) -> str:
     return getattr(function, "__qualname__", repr(function))
 
 
-def _names(nodes: list[_Drawn]) -> str:
+def _is_before(one: _Drawn, other: _Drawn) -> bool:
+    return (-one.size, one.node.name) < (-other.size, other.node.name)
+
+
+def _names(nodes: Iterable[_Drawn]) -> str:
     return ", ".join(node.node.name for node in nodes) or "none"
 
 
@@ -73,21 +78,10 @@ def _drawn(group: Subtopology) -> dict[str, _Drawn]:
     drawn = {node.name: _Drawn(node) for node in group.nodes}
     for name in java_order(drawn):
         for parent in dict.fromkeys(drawn[name].node.parents):
-            _insert(drawn[name].before, drawn[parent])
-            _insert(drawn[parent].after, drawn[name])
+            drawn[name].before.add(drawn[parent])
+            drawn[parent].after.add(drawn[name])
             drawn[parent].grow(drawn[name].size)
     return drawn
-
-
-def _insert(nodes: list[_Drawn], node: _Drawn) -> None:
-    low, high = 0, len(nodes)
-    while low < high:
-        middle = (low + high) // 2
-        if (-node.size, node.node.name) < (-nodes[middle].size, nodes[middle].node.name):
-            high = middle
-        else:
-            low = middle + 1
-    nodes.insert(low, node)
 
 
 def java_order(names: Iterable[str]) -> list[str]:

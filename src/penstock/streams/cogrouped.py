@@ -9,11 +9,11 @@ from penstock.kernels.aggregates import StreamAggregate
 from penstock.kernels.operation import Operation
 from penstock.kernels.record import Windowed
 from penstock.kernels.tables import TableMerge
-from penstock.kernels.windows import GroupWindows, SessionWindows
+from penstock.kernels.windows import Aggregation, GroupWindows
 from penstock.plan.errors import TopologyError, caller
 from penstock.streams.grouped import KGroupedStream
 from penstock.streams.materialized import Materialized
-from penstock.streams.windowed import window_operation, window_spec, windowed_serde
+from penstock.streams.windowed import store_spec
 
 if TYPE_CHECKING:
     from penstock.streams.ktable import KTable
@@ -67,7 +67,7 @@ class WindowedCogroupedKStream(Generic[K, VOut]):
         name: str | None = None,
     ) -> KTable[Windowed, VOut]:
         """Sessions need a `merger`, which joins the aggregates of two that become one."""
-        if (merger is not None) != isinstance(self._windows, SessionWindows):
+        if (merger is not None) != self._windows.merge:
             raise TopologyError("a merger goes with session windows, and with no others", caller())
         return _table(self._groups, initializer, self._windows, merger, materialized, name)
 
@@ -92,7 +92,7 @@ def _table(
     if windows is None:
         graph.add_store(store.key_value_spec(store_name, key, value))
     else:
-        graph.add_store(window_spec(store_name, key, value, windows, store, False))
+        graph.add_store(store_spec(store_name, key, value, windows, store))
     nodes = []
     for number, (aggregator, (parent, _)) in enumerate(zip(groups.values(), parents, strict=True)):
         operation: Operation
@@ -101,10 +101,9 @@ def _table(
                 store=store_name, caching=store.caching, initializer=initializer, aggregator=aggregator
             )
         else:
-            operation = window_operation(
-                windows, store_name, store.caching, False, initializer, aggregator, merger
-            )
+            aggregation = Aggregation(store_name, store.caching, False, initializer, aggregator, merger)
+            operation = windows.operation(aggregation)
         nodes.append(graph.add(graph.named(name, AGGREGATE, f"-cogroup-agg-{number}"), operation, parent))
     merge = graph.add(graph.named(name, MERGE, "-cogroup-merge"), TableMerge(store=store_name), *nodes)
-    key_out = key if windows is None else windowed_serde(key, windows)
+    key_out = key if windows is None else windows.key_serde(key)
     return KTable(graph, merge, key_out, value, sources)

@@ -11,7 +11,6 @@ from penstock.kernels.aggregates import StreamAggregate, StreamReduce, add_one, 
 from penstock.kernels.operation import Operation
 from penstock.kernels.serdes import LongSerde, Serde
 from penstock.kernels.windows import (
-    GroupWindows,
     SessionWindows,
     SlidingWindows,
     TimeWindows,
@@ -61,15 +60,15 @@ class KGroupedStream(Generic[K, V]):
         return self.graph.value_serde(store.value_serde, self._value_serde)
 
     def store_name(
-        self, materialized: Materialized | str | None, prefix: str, *, counts: bool = False
+        self, materialized: Materialized | str | None, prefix: str, *, two_numbers: bool = False
     ) -> str:
-        """The user's name, else a generated one. Kafka uses up one more number for a count with unnamed
-        settings.
+        """The user's name, else a generated one. For most counts with unnamed settings Kafka uses up
+        `two_numbers`.
         """
         store = Materialized.of(materialized)
         if store.name is not None:
             return store.name
-        if counts and materialized is not None:
+        if two_numbers and materialized is not None:
             self.graph.new_store_name(prefix)
         return self.graph.new_store_name(prefix)
 
@@ -90,7 +89,7 @@ class KGroupedStream(Generic[K, V]):
     ) -> KTable[K, int]:
         """Records of each key."""
         store = Materialized.of(materialized)
-        store_name = self.store_name(materialized, AGGREGATE, counts=True)
+        store_name = self.store_name(materialized, AGGREGATE, two_numbers=True)
         operation = StreamAggregate(
             store=store_name, caching=store.caching, initializer=zero, aggregator=add_one
         )
@@ -150,7 +149,7 @@ class KGroupedStream(Generic[K, V]):
     def windowed_by(
         self, windows: TimeWindows | UnlimitedWindows | SlidingWindows
     ) -> TimeWindowedKStream[K, V]: ...
-    def windowed_by(self, windows: GroupWindows) -> Any:
+    def windowed_by(self, windows: Any) -> Any:
         """Group by window, too."""
         from penstock.streams.windowed import SessionWindowedKStream, TimeWindowedKStream
 

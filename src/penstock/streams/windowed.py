@@ -9,14 +9,19 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from penstock.kernels.aggregates import add_one, nothing, zero
-from penstock.kernels.operation import Operation
 from penstock.kernels.record import Windowed
-from penstock.kernels.serdes import LongSerde, Serde, SessionWindowedSerde, TimeWindowedSerde
-from penstock.kernels.sessions import SessionAggregate, add_counts
-from penstock.kernels.sliding import SlidingAggregate
-from penstock.kernels.store_specs import SessionSpec, StoreSpec, WindowSpec
-from penstock.kernels.windowed import WindowAggregate
-from penstock.kernels.windows import SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows
+from penstock.kernels.serdes import LongSerde, Serde
+from penstock.kernels.sessions import add_counts
+from penstock.kernels.store_specs import StoreSpec
+from penstock.kernels.windows import (
+    Aggregation,
+    GroupWindows,
+    SessionWindows,
+    SlidingWindows,
+    StoreSettings,
+    TimeWindows,
+    UnlimitedWindows,
+)
 from penstock.plan.errors import TopologyError, caller
 from penstock.streams.grouped import AGGREGATE, REDUCE, KGroupedStream
 from penstock.streams.materialized import Materialized
@@ -35,48 +40,33 @@ class EmitStrategy(Enum):
     ON_WINDOW_CLOSE = "on_window_close"  # one final result, when stream time has passed its end and grace
 
 
-def windowed_serde(key: Serde[Any], windows: Any) -> Serde[Any]:
-    if isinstance(windows, SessionWindows):
-        return SessionWindowedSerde(key)
-    return TimeWindowedSerde(key, windows.size_ms)
-
-
-def window_spec(
-    name: str, key: Serde[Any], value: Serde[Any], windows: Any, store: Materialized, on_close: bool
+def store_spec(
+    name: str,
+    key: Serde[Any],
+    value: Serde[Any],
+    windows: GroupWindows,
+    store: Materialized,
+    *,
+    on_close: bool = False,
 ) -> StoreSpec:
+    """The store of a windowed table. One that forgets a window too early is refused."""
     config = tuple(sorted(store.topic_config.items()))
     try:
-        retention = store.retention_ms(windows.retention_ms)
+        retention_ms = store.retention_ms(windows.retention_ms)
     except ValueError as error:
         raise TopologyError(f"store {name}: {error}", caller()) from None
     caching = store.caching and not on_close
-    if isinstance(windows, SessionWindows):
-        return SessionSpec(name, key, value, store.logging, caching, config, retention_ms=retention)
-    return WindowSpec(
-        name, key, value, store.logging, caching, config, size_ms=windows.size_ms, retention_ms=retention
-    )
-
-
-def window_operation(
-    windows: Any, store: str, caching: bool, on_close: bool, initializer: Any, aggregator: Any, merger: Any
-) -> Operation:
-    shared = {"store": store, "caching": caching, "on_close": on_close, "windows": windows}
-    functions = {"initializer": initializer, "aggregator": aggregator}
-    if isinstance(windows, SessionWindows):
-        return SessionAggregate(**shared, **functions, merger=merger)
-    if isinstance(windows, SlidingWindows):
-        return SlidingAggregate(**shared, **functions)
-    return WindowAggregate(**shared, **functions)
+    return windows.store_spec(StoreSettings(name, key, value, store.logging, caching, config, retention_ms))
 
 
 class _WindowedStream(Generic[K, V]):
-    def __init__(self, grouped: KGroupedStream[K, V], windows: Any) -> None:
+    def __init__(self, grouped: KGroupedStream[K, V], windows: GroupWindows) -> None:
         self._grouped, self._windows = grouped, windows
         self._on_close = False
 
     def _set_strategy(self, strategy: EmitStrategy) -> None:
-        if strategy is EmitStrategy.ON_WINDOW_CLOSE and isinstance(self._windows, UnlimitedWindows):
-            raise TopologyError("unlimited windows never close", caller())
+        if strategy is EmitStrategy.ON_WINDOW_CLOSE and not self._windows.close:
+            raise TopologyError(f"{type(self._windows).__name__} never close", caller())
         self._on_close = strategy is EmitStrategy.ON_WINDOW_CLOSE
 
     def _table(
@@ -92,14 +82,15 @@ class _WindowedStream(Generic[K, V]):
         from penstock.streams.ktable import KTable
 
         grouped, graph, store = self._grouped, self._grouped.graph, Materialized.of(materialized)
-        store_name = grouped.store_name(materialized, prefix, counts=counts)
+        two_numbers = counts and self._windows.count_takes_two_numbers
+        store_name = grouped.store_name(materialized, prefix, two_numbers=two_numbers)
         node = graph.named(name, prefix)
         parent, sources = grouped.parent(store, store_name)
         key, value = grouped.key_serde(store), graph.value_serde(store.value_serde, value)
-        graph.add_store(window_spec(store_name, key, value, self._windows, store, self._on_close))
-        operation = window_operation(self._windows, store_name, store.caching, self._on_close, *functions)
-        graph.add(node, operation, parent)
-        return KTable(graph, node, windowed_serde(key, self._windows), value, sources)
+        graph.add_store(store_spec(store_name, key, value, self._windows, store, on_close=self._on_close))
+        aggregation = Aggregation(store_name, store.caching, self._on_close, *functions)
+        graph.add(node, self._windows.operation(aggregation), parent)
+        return KTable(graph, node, self._windows.key_serde(key), value, sources)
 
     def count(
         self, *, materialized: Materialized | str | None = None, name: str | None = None

@@ -146,6 +146,45 @@ def split(b: StreamsBuilder) -> None:
 
 
 @topology
+def split_behind_a_filter(b: StreamsBuilder) -> None:
+    a = b.stream("a").filter(lambda k, v: v is not None)
+    a.map_values(lambda v: v + "!").to("first")
+    found = (
+        a.split(name="by-")
+        .branch(lambda k, v: k is None, name="null")
+        .branch(lambda k, v: lively(v))
+        .default_branch(name="rest")
+    )
+    found["by-rest"].to("rest")
+    found["by-null"].to("nulls")
+    found["by-2"].to("out")
+    a.to("last")
+
+
+@topology
+def split_into_five_behind_an_operator(b: StreamsBuilder) -> None:
+    def none(s: Any) -> None:
+        s.filter(lambda k, v: True).peek(lambda k, v: None).map_values(lambda v: "none").to("rest")
+
+    a = b.stream("a").map_values(lambda v: v).peek(lambda k, v: None)
+    split = a.split().branch(lambda k, v: k is None, chain=lambda s: s.to("nulls"))
+    split.branch(lambda k, v: v is None, chain=none)
+    split.branch(lambda k, v: v[0] == "a", chain=lambda s: s.map_values(lambda v: v + "!").to("out"))
+    split.branch(lambda k, v: v[0] == "b")
+    split.default_branch(chain=lambda s: s.group_by_key().count().to_stream().map_values(str).to("counts"))
+    a.filter(lambda k, v: lively(v)).map_values(lambda v: v + "?").to("last")
+
+
+@topology
+def split_behind_a_new_key(b: StreamsBuilder) -> None:
+    def counted(s: Any) -> None:
+        s.group_by_key().count().to_stream().map_values(str).to("out")
+
+    split = b.stream("a").select_key(lambda k, v: v).split()
+    split.branch(lambda k, v: lively(v), chain=counted).default_branch(chain=lambda s: s.to("rest"))
+
+
+@topology
 def split_without_default(b: StreamsBuilder) -> None:
     b.stream("a").split().branch(lambda k, v: lively(v), chain=lambda s: s.to("out")).no_default_branch()
 
@@ -254,6 +293,20 @@ windowed("sliding", SlidingWindows(10))
 windowed("sliding with grace", SlidingWindows(7, grace=20))
 windowed("sessions", SessionWindows(5), both)
 windowed("sessions with grace", SessionWindows(5, grace=12), both)
+UNNAMED = Materialized(key_serde=S, value_serde=LongSerde())
+ALL["count with unnamed settings"] = lambda b: out(grouped(b).count(materialized=UNNAMED))
+ALL["windowed count with unnamed settings"] = lambda b: out_windowed(
+    grouped(b).windowed_by(TimeWindows(10)).count(materialized=UNNAMED)
+)
+ALL["sliding count with unnamed settings"] = lambda b: out_windowed(
+    grouped(b).windowed_by(SlidingWindows(10)).count(materialized=UNNAMED)
+)
+ALL["session count with unnamed settings"] = lambda b: out_windowed(
+    grouped(b).windowed_by(SessionWindows(5)).count(materialized=UNNAMED)
+)
+ALL["unnamed settings of a table group count"] = lambda b: out(
+    b.table("a").group_by(lambda k, v: (v, k)).count(materialized=UNNAMED)
+)
 ALL["unlimited windows"] = lambda b: out_windowed(
     grouped(b).windowed_by(UnlimitedWindows(start=20)).aggregate(str, append, materialized=STRINGS)
 )
@@ -355,6 +408,28 @@ def stream_join_with_itself(b: StreamsBuilder) -> None:
 
 
 @topology
+def stream_join_with_itself_behind_another_child(b: StreamsBuilder) -> None:
+    a = b.stream("a")
+    a.map_values(lambda v: java(v) + "!").to("rest")
+    a.join(a, join, NEAR).to("out")
+
+
+@topology
+def stream_join_with_itself_before_another_child(b: StreamsBuilder) -> None:
+    a = b.stream("a")
+    a.join(a, join, NEAR).to("out")
+    a.map_values(lambda v: java(v) + "!").filter(lambda k, v: lively(v)).to("rest")
+
+
+@topology
+def stream_join_with_itself_of_a_new_key__with_other_children(b: StreamsBuilder) -> None:
+    a = b.stream("a").map(lambda k, v: (v, v))
+    a.to("first")
+    a.left_join(a, join, NEAR).to("out")
+    a.filter(lambda k, v: lively(v)).to("rest")
+
+
+@topology
 def stream_outer_join_of_new_keys(b: StreamsBuilder) -> None:
     a = b.stream("a").select_key(lambda k, v: v)
     a.outer_join(b.stream("b").select_key(lambda k, v: v), join, NEAR).to("out")
@@ -381,6 +456,9 @@ ALL["global table join"] = lambda b: (
 )
 ALL["global table left join"] = lambda b: (
     b.stream("a").left_join(b.global_table("b"), join, key_selector=lambda k, v: k).to("out")
+)
+ALL["global table left join by value"] = lambda b: (
+    b.stream("a").left_join(b.global_table("b"), join, key_selector=lambda k, v: foreign(v)).to("out")
 )
 ALL["versioned table join"] = lambda b: (
     b.stream("a").join(b.table("b", materialized=Materialized("versions", history=DAY)), join).to("out")

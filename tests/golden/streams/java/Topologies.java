@@ -103,6 +103,34 @@ class Topologies {
             found.get("by-2").to("out");
             found.get("by-rest").to("rest");
         });
+        ALL.put("split behind a filter", b -> {
+            KStream<String, String> a = b.<String, String>stream("a").filter((k, v) -> v != null);
+            a.mapValues(v -> v + "!").to("first");
+            Map<String, KStream<String, String>> found = a.split(Named.as("by-"))
+                .branch((k, v) -> k == null, Branched.as("null"))
+                .branch((k, v) -> lively(v))
+                .defaultBranch(Branched.as("rest"));
+            found.get("by-rest").to("rest");
+            found.get("by-null").to("nulls");
+            found.get("by-2").to("out");
+            a.to("last");
+        });
+        ALL.put("split into five behind an operator", b -> {
+            KStream<String, String> a = b.<String, String>stream("a").mapValues(v -> text(v)).peek((k, v) -> { });
+            a.split()
+                .branch((k, v) -> k == null, Branched.withConsumer(s -> s.to("nulls")))
+                .branch((k, v) -> v == null, Branched.withConsumer(s -> s.filter((k, v) -> true).peek((k, v) -> { })
+                    .mapValues(v -> "none").to("rest")))
+                .branch((k, v) -> v.startsWith("a"), Branched.withConsumer(s -> s.mapValues(v -> v + "!").to("out")))
+                .branch((k, v) -> v.startsWith("b"))
+                .defaultBranch(Branched.withConsumer(s -> s.groupByKey().count().toStream().mapValues(v -> text(v))
+                    .to("counts")));
+            a.filter((k, v) -> lively(v)).mapValues(v -> v + "?").to("last");
+        });
+        ALL.put("split behind a new key", b -> b.<String, String>stream("a").selectKey((k, v) -> v).split()
+            .branch((k, v) -> lively(v), Branched.withConsumer(s -> s.groupByKey().count().toStream()
+                .mapValues(v -> text(v)).to("out")))
+            .defaultBranch(Branched.withConsumer(s -> s.to("rest"))));
         ALL.put("split without default", b -> b.<String, String>stream("a").split()
             .branch((k, v) -> lively(v), Branched.withConsumer(s -> s.to("out")))
             .noDefaultBranch());
@@ -269,11 +297,38 @@ class Topologies {
             KStream<String, String> a = b.stream("a");
             a.join(a, Topologies::join, near).to("out");
         });
+        ALL.put("stream join with itself behind another child", b -> {
+            KStream<String, String> a = b.stream("a");
+            a.mapValues(v -> text(v) + "!").to("rest");
+            a.join(a, Topologies::join, near).to("out");
+        });
+        ALL.put("stream join with itself before another child", b -> {
+            KStream<String, String> a = b.stream("a");
+            a.join(a, Topologies::join, near).to("out");
+            a.mapValues(v -> text(v) + "!").filter((k, v) -> lively(v)).to("rest");
+        });
+        ALL.put("stream join with itself of a new key, with other children", b -> {
+            KStream<String, String> a = b.<String, String>stream("a").map((k, v) -> KeyValue.pair(v, v));
+            a.to("first");
+            a.leftJoin(a, Topologies::join, near).to("out");
+            a.filter((k, v) -> lively(v)).to("rest");
+        });
         ALL.put("stream outer join of new keys", b -> b.<String, String>stream("a").selectKey((k, v) -> v)
             .outerJoin(b.<String, String>stream("b").selectKey((k, v) -> v), Topologies::join, near).to("out"));
         ALL.put("join, then count", b -> outWindowed(b.<String, String>stream("a")
             .join(b.<String, String>stream("b"), Topologies::join, near)
             .groupByKey().windowedBy(TimeWindows.ofSizeWithNoGrace(ms(20))).count()));
+
+        // Unnamed settings of a count, whose numbers later names show
+        ALL.put("count with unnamed settings", b -> out(grouped(b).count(Materialized.with(S, Serdes.Long()))));
+        ALL.put("windowed count with unnamed settings", b -> outWindowed(grouped(b)
+            .windowedBy(TimeWindows.ofSizeWithNoGrace(ms(10))).count(Materialized.with(S, Serdes.Long()))));
+        ALL.put("sliding count with unnamed settings", b -> outWindowed(grouped(b)
+            .windowedBy(SlidingWindows.ofTimeDifferenceWithNoGrace(ms(10))).count(Materialized.with(S, Serdes.Long()))));
+        ALL.put("session count with unnamed settings", b -> outWindowed(grouped(b)
+            .windowedBy(SessionWindows.ofInactivityGapWithNoGrace(ms(5))).count(Materialized.with(S, Serdes.Long()))));
+        ALL.put("unnamed settings of a table group count", b -> out(b.<String, String>table("a")
+            .groupBy((k, v) -> KeyValue.pair(v, k), Grouped.with(S, S)).count(Materialized.with(S, Serdes.Long()))));
 
         // Joins with tables
         ALL.put("stream table join", b -> b.<String, String>stream("a")
@@ -288,6 +343,9 @@ class Topologies {
             .join(b.<String, String>globalTable("b"), (k, v) -> v, Topologies::join).to("out"));
         ALL.put("global table left join", b -> b.<String, String>stream("a")
             .leftJoin(b.<String, String>globalTable("b"), (k, v) -> k, Topologies::join).to("out"));
+        ALL.put("global table left join by value", b -> b.<String, String>stream("a")
+            .leftJoin(b.<String, String>globalTable("b"), (k, v) -> v == null ? null : foreign(v), Topologies::join)
+            .to("out"));
         Duration day = Duration.ofDays(1);
         ALL.put("versioned table join", b -> b.<String, String>stream("a")
             .join(b.<String, String>table("b",
