@@ -12,6 +12,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from penstock.client.api.aio import AsyncConsumer as AsyncConsumer
+    from penstock.client.api.aio import AsyncProducer as AsyncProducer
     from penstock.client.api.consumer import Consumer as Consumer
     from penstock.client.api.futures import RecordFuture as RecordFuture
     from penstock.client.api.producer import Producer as Producer
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from penstock.client.api.records import TopicPartition as TopicPartition
 
 _HOMES = {
+    "AsyncConsumer": "aio",
+    "AsyncProducer": "aio",
     "Consumer": "consumer",
     "Producer": "producer",
     "RecordFuture": "futures",

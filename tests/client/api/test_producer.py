@@ -168,6 +168,15 @@ def test_callbacks_come_in_the_order_of_a_partition(bootstrap: str, topic: str) 
     assert offsets == list(range(5000))
 
 
+def test_a_callback_that_fails_does_not_stop_the_producer(bootstrap: str, topic: str) -> None:
+    def broken(metadata: RecordMetadata | None, error: Exception | None) -> None:
+        raise ValueError("never mind")
+
+    with producer(bootstrap) as sender:
+        assert sender.send(topic, b"v", callback=broken).result(10).offset == 0
+        assert sender.send(topic, b"v", callback=broken).result(10).offset == 1
+
+
 def test_flush_waits_for_what_was_sent_before_and_not_for_linger(bootstrap: str, topic: str) -> None:
     with producer(bootstrap, linger_ms=60_000) as sender:
         futures = [sender.send(topic, b"v") for _ in range(10)]

@@ -37,9 +37,8 @@ class TopicPartitions:
 
     def count(self, topic: str, max_block_ms: int, at_least: int = 1) -> int:
         """How many there are. Waits for a topic, or a partition of it, that is not there yet."""
-        found = self._known.get(topic)
-        if found is not None and found[0] >= at_least and time.monotonic() - found[1] < self._max_age:
-            return found[0]
+        if self.knows(topic, at_least):
+            return self._known[topic][0]
         deadline = time.monotonic() + max_block_ms / 1000
         count = 0
         while True:
@@ -50,6 +49,11 @@ class TopicPartitions:
             if time.monotonic() >= deadline:
                 raise TimeoutException(_missing(topic, count, at_least, max_block_ms), "_TIMED_OUT")
             self._closed.wait(min(_RETRY_SECONDS, max(deadline - time.monotonic(), 0)))
+
+    def knows(self, topic: str, at_least: int = 1) -> bool:
+        """Whether `count` answers without asking."""
+        found = self._known.get(topic)
+        return found is not None and found[0] >= at_least and time.monotonic() - found[1] < self._max_age
 
     def _ask(self, topic: str, deadline: float) -> int:
         """Zero while nobody knows it."""

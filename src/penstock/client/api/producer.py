@@ -7,9 +7,11 @@ error of the broker or of a full buffer is in the future; a serializer that fail
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from threading import Event, Lock, Thread, current_thread
 from types import TracebackType
 from typing import Any, Final, Self
@@ -42,6 +44,8 @@ from penstock.client.api.records import (
 from penstock.client.api.serializers import BytesSerializer
 from penstock.client.api.settings import producer_settings
 
+_log = logging.getLogger(__name__)
+
 Callback = Callable[[RecordMetadata | None, Exception | None], Any]
 
 _OVERHEAD_BYTES: Final = 61 + 21 + 10
@@ -61,36 +65,55 @@ class _Wave:
         self.resolved = 0
 
 
+_NO_WAVE: Final = _Wave()
+"""Of a record that was not handed to the library."""
+
+
 class _Sent(RecordFuture):
     """A future that the library calls with its report."""
 
-    __slots__ = ("_callback", "_producer", "_wave")
+    __slots__ = ("_callback", "_producer", "wave")
 
-    def __init__(self, producer: Producer, wave: _Wave, callback: Callback | None) -> None:
+    def __init__(self, producer: Producer, callback: Callback | None) -> None:
         super().__init__()
         self._producer = producer
-        self._wave = wave
         self._callback = callback
+        self.wave = _NO_WAVE
 
     def __call__(self, error: Any, message: Any) -> None:
-        failure: KafkaException | None = None
-        metadata: RecordMetadata | None = None
-        if error is None:
-            kind, timestamp = message.timestamp()
-            offset = message.offset()
-            metadata = RecordMetadata(
+        self.wave.resolved += 1
+        if error is not None:
+            self.end(None, from_librdkafka(error, f"write to topic {message.topic()!r}"))
+            return
+        kind, timestamp = message.timestamp()
+        offset = message.offset()
+        self.end(
+            RecordMetadata(
                 message.topic(),
                 message.partition(),
                 -1 if offset is None else offset,
                 timestamp if kind else -1,
-            )
-        else:
-            failure = from_librdkafka(error, f"write to topic {message.topic()!r}")
-        self._wave.resolved += 1
-        self._producer.on_report(metadata, failure)
-        self.resolve(metadata, failure)
+            ),
+            None,
+        )
+
+    def end(self, metadata: RecordMetadata | None, error: KafkaException | None) -> None:
+        """Interceptors hear of it first, then the future, then the callback."""
+        self._producer.on_report(metadata, error)
+        self.resolve(metadata, error)
         if self._callback is not None:
-            self._callback(metadata, failure)
+            try:
+                self._callback(metadata, error)
+            except Exception:
+                _log.exception("a callback of a record failed")
+
+
+class WouldBlock(Exception):
+    """A record cannot be queued without waiting for metadata or for room. `go_on` waits, and queues it."""
+
+    def __init__(self, go_on: Callable[[], RecordFuture]) -> None:
+        super().__init__()
+        self.go_on = go_on
 
 
 class Producer:
@@ -144,6 +167,8 @@ class Producer:
         headers: Headers | Mapping[str, bytes | None] | None = None,
         timestamp: int | None = None,
         callback: Callback | None = None,
+        *,
+        _blocking: bool = True,
     ) -> RecordFuture:
         """Queue a record. Blocks for `max.block.ms` at most, for the topic's metadata or for room."""
         if self._closed:
@@ -155,7 +180,15 @@ class Producer:
             record = ProducerRecord(topic, value, key, partition, list(named), timestamp)
         if self._interceptors.sees_sends:
             record = self._interceptors.on_send(record)
-        return self._send(record, callback)
+        return self._send(record, callback, blocking=_blocking)
+
+    def send_nowait(
+        self, topic: str, value: Any = None, key: Any = None, partition: int | None = None, **more: Any
+    ) -> RecordFuture:
+        """As `send`, but raises `WouldBlock` where that would wait."""
+        if not self._topics.knows(topic, (partition or 0) + 1):
+            raise WouldBlock(partial(self.send, topic, value, key, partition, **more))
+        return self.send(topic, value, key, partition, **more, _blocking=False)
 
     def flush(self, timeout: float | None = None) -> None:
         """Wait until every record sent before has its answer; `linger.ms` is not waited for."""
@@ -265,35 +298,67 @@ class Producer:
             self._interceptors.on_acknowledgement(metadata, error)
         self._progress.set()
 
-    def _send(self, record: ProducerRecord, callback: Callback | None) -> RecordFuture:
+    def _send(self, record: ProducerRecord, callback: Callback | None, *, blocking: bool) -> RecordFuture:
         key = _serialized(self._key_serializer, record.topic, record.key, "key")
         value = _serialized(self._value_serializer, record.topic, record.value, "value")
-        with self._lock:
-            wave = self._wave
-            wave.sent += 1
-        future = _Sent(self, wave, callback)
+        future = _Sent(self, callback)
         try:
             self._check_size(key, value, record.headers)
-            partition = self._partition(record, key, value)
-            self._offer(record, key, value, partition, future)
-        except ApiException as error:  # as in Java, the future has it, and a transaction can only be aborted
-            self._forget(wave)
-            self._send_failure = error
-            self.on_report(None, error)
-            future.resolve(None, error)
-            if callback is not None:
-                callback(None, error)
-        except BaseException:
-            self._forget(wave)
-            raise
+            arguments = self._arguments(record, key, value)
+        except ApiException as error:
+            return self._refuse(future, error)
+        return self._queue(arguments, future, blocking)
+
+    def _arguments(self, record: ProducerRecord, key: bytes | None, value: bytes | None) -> dict[str, Any]:
+        """For the library's `produce`."""
+        arguments: dict[str, Any] = {"topic": record.topic, "value": value, "key": key}
+        partition = self._partition(record, key, value)
+        if partition is not None:
+            arguments["partition"] = partition
+        if record.timestamp is not None:
+            arguments["timestamp"] = record.timestamp
+        if record.headers:
+            arguments["headers"] = list(record.headers)
+        return arguments
+
+    def _queue(self, arguments: dict[str, Any], future: _Sent, blocking: bool) -> RecordFuture:
+        """Hand a record to the library; wait for room while its buffer is full."""
+        deadline: float | None = None
+        try:
+            while not self._offered(arguments, future):
+                if not blocking:
+                    raise WouldBlock(partial(self._queue, arguments, future, True))
+                deadline = self._wait_for_room(deadline)
+        except ApiException as error:
+            return self._refuse(future, error)
         if not self._work.is_set():
             self._work.set()
         return future
 
-    def _forget(self, wave: _Wave) -> None:
-        """A record that was counted does not reach the library."""
+    def _offered(self, arguments: dict[str, Any], future: _Sent) -> bool:
+        """False where the buffer has no room."""
+        import confluent_kafka
+
         with self._lock:
-            wave.sent -= 1
+            wave = future.wave = self._wave
+            wave.sent += 1
+        try:
+            self._library.produce(on_delivery=future, **arguments)
+            return True
+        except BaseException as error:
+            with self._lock:
+                wave.sent -= 1
+            if isinstance(error, BufferError):
+                return False
+            if isinstance(error, confluent_kafka.KafkaException):
+                raise from_librdkafka(error, f"write to topic {arguments['topic']!r}") from error
+            raise
+
+    def _refuse(self, future: _Sent, error: ApiException) -> RecordFuture:
+        """As in Java, the future has the error, and a transaction can only be aborted."""
+        self._send_failure = error
+        future.end(None, error)
+        return future
 
     def _partition(self, record: ProducerRecord, key: bytes | None, value: bytes | None) -> int | None:
         """None leaves the choice to librdkafka."""
@@ -328,34 +393,6 @@ class Producer:
                     f"of the {setting} configuration.",
                     "MSG_SIZE_TOO_LARGE",
                 )
-
-    def _offer(
-        self,
-        record: ProducerRecord,
-        key: bytes | None,
-        value: bytes | None,
-        partition: int | None,
-        future: _Sent,
-    ) -> None:
-        """Hand a record to the library; wait for room while its buffer is full."""
-        import confluent_kafka
-
-        optional: dict[str, Any] = {}
-        if partition is not None:
-            optional["partition"] = partition
-        if record.timestamp is not None:
-            optional["timestamp"] = record.timestamp
-        if record.headers:
-            optional["headers"] = list(record.headers)
-        deadline: float | None = None
-        while True:
-            try:
-                self._library.produce(record.topic, value, key, on_delivery=future, **optional)
-                return
-            except BufferError:
-                deadline = self._wait_for_room(deadline)
-            except confluent_kafka.KafkaException as error:
-                raise from_librdkafka(error, f"write to topic {record.topic!r}") from error
 
     def _wait_for_room(self, deadline: float | None) -> float:
         now = time.monotonic()
