@@ -5,5 +5,5 @@ tree into a Python function and thereby defines its meaning, which is that of ks
 wrap around, null is equal to nothing, text of doubles is Java's. `json_form.py` writes trees down. Nothing
 here reads a clock, draws a number or opens a file: an `Environment` is handed in.
 
-Streams, SQL and Connect share this model. `spark/columns` computes a part of it in the JVM.
+Streams, SQL and Connect share this model. `spark/expression_columns.py` computes a part of it in the JVM.
 """
