@@ -203,3 +203,16 @@ def test_a_broker_that_goes_away_is_named_and_its_return_noticed(
     expect(banner).to_be_hidden()
     page.get_by_role("link", name=topic, exact=True).click()
     expect(page.get_by_text("This topic is empty")).to_be_visible()
+
+
+@pytest.mark.parametrize("path", ["/nothing", "/topics/a/b", "/index.html", "/apis/x"])
+def test_a_wrong_path_is_said_in_words_and_nothing_is_missing_in_the_browser(visit: Visit, path: str) -> None:
+    page = visit.open(path)
+    expect(page.get_by_role("heading", name="Page not found")).to_be_visible()
+    page.get_by_role("link", name="Go to topics").click()
+    expect(page.get_by_role("heading", name="Topics")).to_be_visible()
+
+
+def test_the_topics_are_also_at_their_own_path(visit: Visit, topic: str) -> None:
+    page = visit.open("/topics")
+    expect(page.get_by_role("link", name=topic)).to_be_visible()

@@ -9,9 +9,8 @@ from typing import Any
 
 import httpx
 import pytest
-from starlette.applications import Starlette
 
-from penstock.console.api import BODY_BYTES_MAX, api_routes
+from penstock.console.api import BODY_BYTES_MAX, api_app
 from penstock.console.fake_backend import FakeBackend
 from penstock.console.services import Services
 
@@ -25,7 +24,7 @@ def call(backend: FakeBackend) -> Call:
     def request(method: str, path: str, **options: Any) -> httpx.Response:
         async def body() -> httpx.Response:
             services = Services.over(backend)
-            transport = httpx.ASGITransport(Starlette(routes=api_routes(services)))
+            transport = httpx.ASGITransport(api_app(services))
             async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
                 answer = await client.request(method, path, **options)
             await services.close()
@@ -100,43 +99,43 @@ def test_a_record_is_produced(call: Call, backend: FakeBackend) -> None:
 @pytest.mark.parametrize(
     ("method", "path", "body", "status", "code"),
     [
-        ("GET", "/api/topics/none", None, 404, "topic_not_found"),
-        ("GET", "/api/topics/none/messages", None, 404, "topic_not_found"),
-        ("GET", "/api/topics/orders/messages?partition=9", None, 404, "partition_not_found"),
-        ("GET", "/api/topics/orders/messages?from=x", None, 400, "invalid_value"),
-        ("GET", "/api/topics/orders/messages?max_bytes=0", None, 400, "invalid_value"),
-        ("POST", "/api/topics", {"name": "orders"}, 409, "topic_exists"),
-        ("POST", "/api/topics", {}, 400, "invalid_value"),
-        ("POST", "/api/topics", {"name": "../x"}, 400, "invalid_value"),
-        ("POST", "/api/topics", {"name": 5}, 400, "invalid_value"),
-        ("POST", "/api/topics", {"name": "n", "partitions": True}, 400, "invalid_value"),
-        ("POST", "/api/topics", [], 400, "invalid_value"),
-        ("POST", "/api/topics/orders/messages", {"headers": ["x"]}, 400, "invalid_value"),
-        ("POST", "/api/topics/orders/messages", {"value": "\ud800"}, 400, "invalid_value"),
-        ("POST", "/api/topics/orders/messages", {"partition": 7}, 404, "partition_not_found"),
-        ("DELETE", "/api/topics/none", None, 404, "topic_not_found"),
-        ("GET", "/api/nothing", None, 404, "not_found"),
+        ("GET", "/api/topics/none", None, 404, 40401),
+        ("GET", "/api/topics/none/messages", None, 404, 40401),
+        ("GET", "/api/topics/orders/messages?partition=9", None, 404, 40402),
+        ("GET", "/api/topics/orders/messages?from=x", None, 400, 40001),
+        ("GET", "/api/topics/orders/messages?max_bytes=0", None, 400, 40001),
+        ("POST", "/api/topics", {"name": "orders"}, 409, 40901),
+        ("POST", "/api/topics", {}, 422, 422),
+        ("POST", "/api/topics", {"name": "../x"}, 400, 40001),
+        ("POST", "/api/topics", {"name": 5}, 422, 422),
+        ("POST", "/api/topics", {"name": "n", "partitions": True}, 422, 422),
+        ("POST", "/api/topics", [], 422, 422),
+        ("POST", "/api/topics/orders/messages", {"headers": ["x"]}, 422, 422),
+        ("POST", "/api/topics/orders/messages", {"value": "\ud800"}, 400, 400),
+        ("POST", "/api/topics/orders/messages", {"partition": 7}, 404, 40402),
+        ("DELETE", "/api/topics/none", None, 404, 40401),
+        ("GET", "/api/nothing", None, 404, 404),
     ],
 )
 def test_each_refusal_has_a_status_a_code_and_a_sentence(
-    call: Call, method: str, path: str, body: object, status: int, code: str
+    call: Call, method: str, path: str, body: object, status: int, code: int
 ) -> None:
     content = None if body is None else json.dumps(body).encode()
     answer = call(method, path, content=content, headers={"content-type": "application/json"})
-    assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)
-    assert answer.json()["error"]["message"].endswith((".", "?"))
+    assert (answer.status_code, answer.json()["error_code"]) == (status, code)
+    assert answer.json()["message"]
 
 
 def test_an_unreachable_broker_is_a_503_with_its_address(call: Call, backend: FakeBackend) -> None:
     backend.unreachable = True
     answer = call("GET", "/api/topics")
     assert answer.status_code == 503
-    assert "127.0.0.1:9092" in answer.json()["error"]["message"]
+    assert "127.0.0.1:9092" in answer.json()["message"]
 
 
 def test_a_form_of_another_site_cannot_be_mistaken_for_json(call: Call) -> None:
     answer = call("POST", "/api/topics", content=b'{"name": "x"}', headers={"content-type": "text/plain"})
-    assert answer.status_code == 400
+    assert answer.status_code == 415
 
 
 def test_a_body_without_end_is_refused(call: Call) -> None:
@@ -145,14 +144,14 @@ def test_a_body_without_end_is_refused(call: Call) -> None:
             yield b" " * 65536
 
     answer = call("POST", "/api/topics", content=endless(), headers={"content-type": "application/json"})
-    assert answer.status_code == 400
-    assert "larger than" in answer.json()["error"]["message"]
+    assert answer.status_code == 413
+    assert "larger than" in answer.json()["message"]
 
 
 def test_a_hundred_readers_cost_the_broker_one_question(backend: FakeBackend) -> None:
     async def body() -> None:
         services = Services.over(backend)
-        transport = httpx.ASGITransport(Starlette(routes=api_routes(services)))
+        transport = httpx.ASGITransport(api_app(services))
         async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
             requests: list[Awaitable[httpx.Response]] = [client.get("/api/topics") for _ in range(100)]
             answers = await asyncio.gather(*requests)
@@ -161,3 +160,15 @@ def test_a_hundred_readers_cost_the_broker_one_question(backend: FakeBackend) ->
 
     asyncio.run(body())
     assert backend.asked["snapshot"] == 1
+
+
+def test_the_document_describes_every_route(call: Call) -> None:
+    document = call("GET", "/openapi.json").json()
+    assert sorted(document["paths"]) == [
+        "/api/cluster",
+        "/api/topics",
+        "/api/topics/{name}",
+        "/api/topics/{name}/messages",
+    ]
+    page = document["components"]["schemas"]["PageShape"]
+    assert set(page["properties"]) == {"messages", "newest_first", "complete", "next"}

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+from penstock.console.api import api_routes
+from penstock.console.fake_backend import FakeBackend
+from penstock.console.services import Services
 from penstock.handlers.controller_table import CONTROLLER_HANDLERS
 from penstock.handlers.table import HANDLERS
 from penstock.registry.routes.table import routes as registry_routes
@@ -30,6 +33,7 @@ def http_routes() -> list[Route]:
     return [
         *v2_routes(proxy),
         *v3_routes(proxy),
+        *api_routes(Services.over(FakeBackend())),
         *registry_routes(registry, "cluster", "group", mode_mutability=True),
     ]
 

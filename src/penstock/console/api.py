@@ -1,27 +1,19 @@
-"""The console's JSON API.
+"""The console's JSON API: a table of routes for `web`, and one method for each route.
 
-    GET    /api/cluster                     the cluster and its brokers GET    /api/topics?search=&internal=
-    topics with records and rates POST   /api/topics                      {"name", "partitions",
-    "replication_factor", "configs"} GET    /api/topics/{name}               partitions with their offsets,
-    and settings DELETE /api/topics/{name} GET
-    /api/topics/{name}/messages?from=newest|oldest|offset|timestamp&partition=&limit=&cursor=&max_bytes= POST
-    /api/topics/{name}/messages      {"key", "value", "headers": [{"name", "value"}], "partition"}
-
-An error is `{"error": {"code", "message"}}` with a sentence for people. Lists come from the shared feed, so
-that a thousand callers cost the broker one question a second.
+Topic lists come from the shared feed, so a thousand callers cost the broker one question a second. An error
+of the Kafka client becomes a status, a code and its sentence in `_answering`. Called by `app`.
 """
 
 from __future__ import annotations
 
 import functools
-import json
-from collections.abc import Awaitable, Callable
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
 
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
+import msgspec
 
+from penstock import __version__
 from penstock.client.errors import (
     BrokerUnreachable,
     ClientError,
@@ -33,44 +25,105 @@ from penstock.client.errors import (
 )
 from penstock.client.sending import NewRecord
 from penstock.console.overview import POLL_S
-from penstock.console.query import parse_number, parse_query
+from penstock.console.query import STARTS, parse_number, parse_query
 from penstock.console.services import Services
 from penstock.console.shapes import (
+    ClusterShape,
+    PageShape,
+    ProducedShape,
+    TopicDetailShape,
+    TopicsShape,
     cluster_shape,
     page_shape,
     produced_shape,
     topic_detail_shape,
     topic_shape,
 )
+from penstock.security.access import ByBroker
+from penstock.security.operations import Operation, ResourceType
+from penstock.web import Call, HttpError, Problem, Query, Route, Service, make_app
+from penstock.web.application import App
+from penstock.web.routes import Handler
 
-BODY_BYTES_MAX = 4 * 1024 * 1024
-VALUE_BYTES = 64 * 1024
-VALUE_BYTES_MAX = 1024 * 1024
+BODY_BYTES_MAX: Final = 4 * 1024 * 1024
+VALUE_BYTES: Final = 64 * 1024
+VALUE_BYTES_MAX: Final = 1024 * 1024
 
-STATUS: dict[type[ClientError], int] = {
-    BrokerUnreachable: 503,
-    TopicNotFound: 404,
-    PartitionNotFound: 404,
-    TopicExists: 409,
-    InvalidValue: 400,
-    Unsupported: 501,
+CODES: Final[Mapping[type[ClientError], int]] = {
+    InvalidValue: 40001,
+    TopicNotFound: 40401,
+    PartitionNotFound: 40402,
+    TopicExists: 40901,
+    Unsupported: 50101,
+    BrokerUnreachable: 50301,
 }
+"""The first three digits are the status. Any other error of the broker's is 50201."""
+OTHER: Final = 50201
 
-Handler = Callable[[Request], Awaitable[Response]]
+
+class NewTopic(msgspec.Struct):
+    """What the broker decides when a field is left out is its own default."""
+
+    name: str
+    partitions: int | None = None
+    replication_factor: int | None = None
+    configs: dict[str, str] = {}
 
 
-def api_routes(services: Services) -> list[Route]:
+class NewHeader(msgspec.Struct):
+    name: str
+    value: str | None = None
+
+
+class NewMessage(msgspec.Struct):
+    key: str | None = None
+    value: str | None = None
+    headers: list[NewHeader] = []
+    partition: int | None = None
+
+
+class Created(msgspec.Struct):
+    name: str
+
+
+def api_app(services: Services) -> App:
+    """The API with its own description at /openapi.json."""
+    summary = "Clusters, topics and messages, as the console's pages show them."
+    service = Service("Penstock Console", __version__, summary, body_bytes_max=BODY_BYTES_MAX)
+    return make_app(service, api_routes(services))
+
+
+def api_routes(services: Services) -> tuple[Route, ...]:
     api = Api(services)
-    return [
-        Route("/api/cluster", _answering(api.cluster)),
-        Route("/api/topics", _answering(api.topics), methods=["GET"]),
-        Route("/api/topics", _answering(api.create_topic), methods=["POST"]),
-        Route("/api/topics/{name}", _answering(api.topic), methods=["GET"]),
-        Route("/api/topics/{name}", _answering(api.delete_topic), methods=["DELETE"]),
-        Route("/api/topics/{name}/messages", _answering(api.messages), methods=["GET"]),
-        Route("/api/topics/{name}/messages", _answering(api.produce), methods=["POST"]),
-        Route("/api/{rest:path}", _answering(api.unknown), methods=["GET", "POST", "PUT", "PATCH", "DELETE"]),
-    ]
+    one = "/api/topics/{name}"
+    messages = f"{one}/messages"
+    invalid = Problem(400, "A value that cannot be", CODES[InvalidValue])
+    no_topic = Problem(404, "No such topic", CODES[TopicNotFound])
+    no_partition = Problem(404, "No such partition", CODES[PartitionNotFound])
+    table = (
+        Route("GET", "/api/cluster", api.cluster, "The cluster and its brokers.", returns=ClusterShape,
+              access=ByBroker(Operation.DESCRIBE, ResourceType.CLUSTER)),
+        Route("GET", "/api/topics", api.topics, "Topics with records and rates.", returns=TopicsShape,
+              access=ByBroker(Operation.DESCRIBE, ResourceType.TOPIC), query=_TOPICS),
+        Route("POST", "/api/topics", api.create_topic, "Creates a topic.", body=NewTopic, returns=Created,
+              status=201, access=ByBroker(Operation.CREATE, ResourceType.TOPIC),
+              problems=(invalid, Problem(409, "The name is taken", CODES[TopicExists]))),
+        Route("GET", one, api.topic, "Partitions with their offsets, and settings.",
+              returns=TopicDetailShape, problems=(no_topic,),
+              access=ByBroker(Operation.DESCRIBE, ResourceType.TOPIC)),
+        Route("DELETE", one, api.delete_topic, "Deletes a topic.", status=204, problems=(no_topic,),
+              access=ByBroker(Operation.DELETE, ResourceType.TOPIC)),
+        Route("GET", messages, api.messages, "A page of messages.", returns=PageShape, query=_PAGE,
+              access=ByBroker(Operation.READ, ResourceType.TOPIC),
+              problems=(invalid, no_topic, no_partition)),
+        Route("POST", messages, api.produce, "Writes a record.", body=NewMessage, returns=ProducedShape,
+              status=201, access=ByBroker(Operation.WRITE, ResourceType.TOPIC),
+              problems=(invalid, no_topic, no_partition)),
+    )  # fmt: skip
+    away = Problem(503, "No broker answers", CODES[BrokerUnreachable])
+    return tuple(
+        replace(route, handler=_answering(route.handler), problems=(*route.problems, away)) for route in table
+    )
 
 
 class Api:
@@ -80,114 +133,70 @@ class Api:
         self._services = services
         self._backend = services.backend
 
-    async def cluster(self, request: Request) -> Response:
+    async def cluster(self, _call: Call) -> ClusterShape:
         overview = await self._services.overview.current(2 * POLL_S)
-        return JSONResponse(cluster_shape(overview.snapshot, self._backend.bootstrap_servers))
+        return cluster_shape(overview.snapshot, self._backend.bootstrap_servers)
 
-    async def topics(self, request: Request) -> Response:
+    async def topics(self, call: Call) -> TopicsShape:
         overview = await self._services.overview.current(2 * POLL_S)
-        search = request.query_params.get("search", "").casefold()
-        internal = request.query_params.get("internal", "false").lower() in ("true", "1", "yes")
+        search, internal = call.text("search").casefold(), call.flag("internal")
         chosen = [t for t in overview.topics if search in t.name.casefold() and (internal or not t.internal)]
-        return JSONResponse({"topics": [topic_shape(topic) for topic in chosen]})
+        return {"topics": [topic_shape(topic) for topic in chosen]}
 
-    async def create_topic(self, request: Request) -> Response:
-        body = await _json_object(request)
-        name = _field(body, "name", str)
-        configs = {str(key): str(value) for key, value in (_field(body, "configs", dict) or {}).items()}
-        await self._backend.create_topic(
-            name or "", _field(body, "partitions", int), _field(body, "replication_factor", int), configs
-        )
+    async def create_topic(self, call: Call) -> Created:
+        new: NewTopic = call.body
+        await self._backend.create_topic(new.name, new.partitions, new.replication_factor, new.configs)
         self._services.overview.refresh()
-        return JSONResponse({"name": name}, 201)
+        return Created(new.name)
 
-    async def topic(self, request: Request) -> Response:
-        return JSONResponse(topic_detail_shape(await self._backend.topic(request.path_params["name"])))
+    async def topic(self, call: Call) -> TopicDetailShape:
+        return topic_detail_shape(await self._backend.topic(call.path["name"]))
 
-    async def delete_topic(self, request: Request) -> Response:
-        await self._backend.delete_topic(request.path_params["name"])
+    async def delete_topic(self, call: Call) -> None:
+        await self._backend.delete_topic(call.path["name"])
         self._services.overview.refresh()
-        return Response(status_code=204)
 
-    async def messages(self, request: Request) -> Response:
-        query = parse_query(request.path_params["name"], request.query_params)
-        asked = request.query_params.get("max_bytes", "")
+    async def messages(self, call: Call) -> PageShape:
+        query = parse_query(call.path["name"], {name: call.text(name) for name in call.query})
+        asked = call.text("max_bytes")
         max_bytes = parse_number("max_bytes", asked, least=1, most=VALUE_BYTES_MAX) if asked else VALUE_BYTES
-        return JSONResponse(page_shape(await self._backend.messages(query), max_bytes))
+        return page_shape(await self._backend.messages(query), max_bytes)
 
-    async def produce(self, request: Request) -> Response:
-        body = await _json_object(request)
-        headers = tuple(_header(header) for header in _field(body, "headers", list) or ())
-        record = NewRecord(
-            _encoded(_field(body, "value", str)),
-            _encoded(_field(body, "key", str)),
-            headers,
-            _field(body, "partition", int),
-        )
-        produced = await self._backend.produce(request.path_params["name"], record)
-        return JSONResponse(produced_shape(produced), 201)
+    async def produce(self, call: Call) -> ProducedShape:
+        new: NewMessage = call.body
+        headers = tuple((header.name, _encoded(header.value)) for header in new.headers)
+        record = NewRecord(_encoded(new.value), _encoded(new.key), headers, new.partition)
+        return produced_shape(await self._backend.produce(call.path["name"], record))
 
-    async def unknown(self, request: Request) -> Response:
-        sentence = (
-            f"There is no {request.method} {request.url.path}. The paths are listed in the documentation."
-        )
-        return _error(404, "not_found", sentence)
+
+_TOPICS: Final = (
+    Query("search", str, "", "A part of the name."),
+    Query("internal", bool, False, "Internal topics, too."),
+)
+_PAGE: Final = (
+    Query("from", str, "", f"Where to start: {', '.join(STARTS)}."),
+    Query("offset", str, "", "With from=offset: the offset in each partition."),
+    Query("timestamp", str, "", "With from=timestamp: ISO 8601, or milliseconds since 1970."),
+    Query("partition", str, "", "One partition's number only."),
+    Query("limit", str, "", "How many messages, 50 when it is left out."),
+    Query("cursor", str, "", "The `next` of the page before, instead of `from`."),
+    Query("max_bytes", str, "", f"Where keys and values are cut, {VALUE_BYTES} when it is left out."),
+)
 
 
 def _answering(handler: Handler) -> Handler:
-    """The handler, with every client error as a status, a code and a sentence."""
+    """The handler, with every error of the Kafka client as a status, a code and a sentence."""
 
     @functools.wraps(handler)
-    async def answer(request: Request) -> Response:
+    async def answer(call: Call) -> Any:
         try:
-            return await handler(request)
+            return await handler(call)
         except ClientError as error:
-            return _error(STATUS.get(type(error), 502), error.code, str(error))
+            code = CODES.get(type(error), OTHER)
+            raise HttpError(code // 100, str(error), code) from error
 
     return answer
 
 
-def _error(status: int, code: str, sentence: str) -> JSONResponse:
-    return JSONResponse({"error": {"code": code, "message": sentence}}, status)
-
-
-async def _json_object(request: Request) -> dict[str, Any]:
-    """The body as a JSON object. The content type is checked because a form of another site cannot set it."""
-    kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
-    if kind != "application/json":
-        raise InvalidValue(f"The content type {kind!r} is not accepted. Send application/json.")
-    chunks: list[bytes] = []
-    size = 0
-    async for chunk in request.stream():
-        size += len(chunk)
-        if size > BODY_BYTES_MAX:
-            raise InvalidValue(f"The body is larger than {BODY_BYTES_MAX} bytes. Send a smaller one.")
-        chunks.append(chunk)
-    try:
-        body = json.loads(b"".join(chunks))
-    except (ValueError, RecursionError) as error:
-        raise InvalidValue(f"The body is not JSON ({error}). Send a JSON object.") from None
-    if not isinstance(body, dict):
-        raise InvalidValue(f"The body is a JSON {type(body).__name__}. Send a JSON object.")
-    return body
-
-
-def _field(body: dict[str, Any], name: str, kind: type) -> Any:
-    value = body.get(name)
-    if value is None or (isinstance(value, kind) and not isinstance(value, bool)):
-        return value
-    words = {str: "a string", int: "a whole number", list: "an array", dict: "an object"}
-    raise InvalidValue(f"{name!r} is {value!r:.80}. It must be {words[kind]}, or left out.")
-
-
-def _header(header: Any) -> tuple[str, bytes | None]:
-    if not isinstance(header, dict) or not isinstance(header.get("name"), str):
-        raise InvalidValue(f'The header {header!r:.80} is not one. Write {{"name": "…", "value": "…"}}.')
-    return header["name"], _encoded(_field(header, "value", str))
-
-
 def _encoded(text: str | None) -> bytes | None:
-    try:
-        return None if text is None else text.encode()
-    except UnicodeEncodeError:
-        raise InvalidValue(f"{text!r:.80} has half a surrogate pair. Write whole characters.") from None
+    return None if text is None else text.encode()

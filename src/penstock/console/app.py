@@ -16,11 +16,12 @@ from typing import Any
 import uvicorn
 from fastapi import FastAPI
 from nicegui import ui
+from starlette.datastructures import Headers
 from starlette.staticfiles import StaticFiles
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from penstock.console import theme
-from penstock.console.api import api_routes
+from penstock.console.api import api_app
 from penstock.console.client_backend import ClientBackend
 from penstock.console.guard import Guard
 from penstock.console.services import Services
@@ -76,7 +77,6 @@ def create_app(services: Services, *, listen_host: str, allowed_hosts: Iterable[
         await services.close()
 
     app = FastAPI(lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
-    app.router.routes.extend(api_routes(services))
     app.mount("/assets", StaticFiles(directory=theme.FOLDER))
     ui.run_with(
         app,
@@ -89,7 +89,39 @@ def create_app(services: Services, *, listen_host: str, allowed_hosts: Iterable[
         reconnect_timeout=RECONNECT_S,
         show_welcome_message=False,
     )
-    return Guard(app, listen_host=listen_host, allowed_hosts=allowed_hosts)
+    both = ApiAndPages(api_app(services), app)
+    return Guard(both, listen_host=listen_host, allowed_hosts=allowed_hosts)
+
+
+class ApiAndPages:
+    """One application of two: `web` serves the API and its description, NiceGUI serves everything else."""
+
+    def __init__(self, api: ASGIApp, pages: ASGIApp) -> None:
+        self._api = api
+        self._pages = pages
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        of_api = scope["type"] == "http" and (
+            scope["path"] in ("/openapi.json", "/api") or scope["path"].startswith("/api/")
+        )
+        if of_api:
+            await self._api(scope, receive, send)
+        else:
+            await self._pages(scope, receive, _as_page(send) if scope["type"] == "http" else send)
+
+
+def _as_page(send: Send) -> Send:
+    """A page that says in words that there is no such page is answered as a page. With NiceGUI's status 404
+    every browser reports an error of its own in its console. A missing file stays 404.
+    """
+
+    async def wrapped(message: Message) -> None:
+        missing = message["type"] == "http.response.start" and message["status"] == 404
+        if missing and Headers(raw=message["headers"]).get("content-type", "").startswith("text/html"):
+            message["status"] = 200
+        await send(message)
+
+    return wrapped
 
 
 def bind(host: str, port: int) -> socket.socket:

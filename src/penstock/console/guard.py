@@ -95,7 +95,7 @@ async def _refuse(scope: Scope, send: Send, sentence: str) -> None:
     if scope["type"] == "websocket":
         await send({"type": "websocket.close", "code": 1008, "reason": "refused"})
         return
-    body = json.dumps({"error": {"code": "forbidden", "message": sentence}}).encode()
+    body = json.dumps({"error_code": 403, "message": sentence}).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": 403, "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -1,11 +1,11 @@
-"""The JSON that the API answers with, and that the pages' tables show: plain dictionaries from the client's
-values.
+"""The JSON that the API answers with and that the pages' tables show: typed dictionaries made of the client's
+values. The API's OpenAPI document is made of their types.
 """
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import TypedDict
 
 from penstock.client.metadata import TopicDetail
 from penstock.client.paging import Message, Page
@@ -20,7 +20,110 @@ VALUE_PREVIEW = 400
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def cluster_shape(snapshot: Snapshot, bootstrap_servers: str) -> dict[str, Any]:
+class BrokerShape(TypedDict):
+    node_id: int
+    host: str
+    port: int
+
+
+class ClusterShape(TypedDict):
+    cluster_id: str | None
+    bootstrap_servers: str
+    controller_id: int | None
+    brokers: list[BrokerShape]
+    topics: int
+    partitions: int
+
+
+class TopicShape(TypedDict):
+    name: str
+    internal: bool
+    partitions: int
+    replication_factor: int
+    records: int | None
+    records_per_second: float | None
+    size_bytes: int | None
+
+
+class TopicsShape(TypedDict):
+    topics: list[TopicShape]
+
+
+class PartitionShape(TypedDict):
+    partition: int
+    leader: int | None
+    replicas: list[int]
+    isr: list[int]
+    log_start_offset: int | None
+    high_watermark: int | None
+    records: int | None
+
+
+class ConfigShape(TypedDict):
+    name: str
+    value: str | None
+    default: bool
+    source: str
+
+
+class TopicDetailShape(TypedDict):
+    name: str
+    internal: bool
+    records: int | None
+    size_bytes: int | None
+    partitions: list[PartitionShape]
+    configs: list[ConfigShape]
+
+
+class ShownShape(TypedDict):
+    encoding: str
+    text: str
+    size_bytes: int
+    truncated: bool
+    note: str
+
+
+class HeaderShape(TypedDict):
+    name: str
+    value: ShownShape
+
+
+class MessageShape(TypedDict):
+    partition: int
+    offset: int
+    timestamp: str | None
+    timestamp_ms: int | None
+    timestamp_type: str | None
+    key: ShownShape
+    value: ShownShape
+    headers: list[HeaderShape]
+
+
+class PageShape(TypedDict):
+    messages: list[MessageShape]
+    newest_first: bool
+    complete: bool
+    next: str | None
+    """The `cursor` of the next page; null when there is none."""
+
+
+class RowShape(TypedDict):
+    partition: int
+    offset: int
+    timestamp: str | None
+    key: ShownShape
+    value: ShownShape
+    headers: int
+
+
+class ProducedShape(TypedDict):
+    topic: str
+    partition: int
+    offset: int
+    timestamp: str | None
+
+
+def cluster_shape(snapshot: Snapshot, bootstrap_servers: str) -> ClusterShape:
     cluster = snapshot.cluster
     return {
         "cluster_id": cluster.cluster_id,
@@ -32,7 +135,7 @@ def cluster_shape(snapshot: Snapshot, bootstrap_servers: str) -> dict[str, Any]:
     }
 
 
-def topic_shape(topic: TopicStats) -> dict[str, Any]:
+def topic_shape(topic: TopicStats) -> TopicShape:
     return {
         "name": topic.name,
         "internal": topic.internal,
@@ -44,7 +147,7 @@ def topic_shape(topic: TopicStats) -> dict[str, Any]:
     }
 
 
-def topic_detail_shape(detail: TopicDetail) -> dict[str, Any]:
+def topic_detail_shape(detail: TopicDetail) -> TopicDetailShape:
     info = detail.info
     return {
         "name": info.name,
@@ -75,7 +178,7 @@ def topic_detail_shape(detail: TopicDetail) -> dict[str, Any]:
     }
 
 
-def page_shape(page: Page, max_bytes: int) -> dict[str, Any]:
+def page_shape(page: Page, max_bytes: int) -> PageShape:
     return {
         "messages": [message_shape(message, max_bytes) for message in page.messages],
         "newest_first": page.newest_first,
@@ -84,7 +187,7 @@ def page_shape(page: Page, max_bytes: int) -> dict[str, Any]:
     }
 
 
-def message_shape(message: Message, max_bytes: int) -> dict[str, Any]:
+def message_shape(message: Message, max_bytes: int) -> MessageShape:
     return {
         "partition": message.partition,
         "offset": message.offset,
@@ -99,7 +202,7 @@ def message_shape(message: Message, max_bytes: int) -> dict[str, Any]:
     }
 
 
-def row_shape(message: Message) -> dict[str, Any]:
+def row_shape(message: Message) -> RowShape:
     """One line of the messages table: short, so that hundreds of them cost little."""
     return {
         "partition": message.partition,
@@ -111,7 +214,7 @@ def row_shape(message: Message) -> dict[str, Any]:
     }
 
 
-def produced_shape(produced: Produced) -> dict[str, Any]:
+def produced_shape(produced: Produced) -> ProducedShape:
     return {
         "topic": produced.topic,
         "partition": produced.partition,
@@ -120,7 +223,7 @@ def produced_shape(produced: Produced) -> dict[str, Any]:
     }
 
 
-def shown_shape(shown: Shown) -> dict[str, Any]:
+def shown_shape(shown: Shown) -> ShownShape:
     return {
         "encoding": str(shown.encoding),
         "text": shown.text,

@@ -49,8 +49,11 @@ class Frame:
         self._banner.set_visibility(False)
         bar.until_gone(services.overview.watch(self._receive))
         with ui.element("main").classes("content") as content:
-            Pages({"/": lambda: topics_page(services), "/topics/{name}": self._messages})
+            Pages({"/": self._topics, "/topics": self._topics, "/topics/{name}": self._messages})
         ui.skip_link("Skip to content", target=content)
+
+    def _topics(self) -> None:
+        topics_page(self._services)
 
     def _messages(self, name: str) -> None:
         address = urlsplit(ui.context.client.sub_pages_router.current_path)

@@ -5,7 +5,7 @@
     HttpError            status, error_code and message of a refusal        errors
     serve(app, …)        a process: `ready HOST:PORT`, then until SIGTERM   serving
 
-No service lives here and nothing here knows Kafka. Called by `registry` and `rest`.
+No service lives here and nothing here knows Kafka. Called by `registry`, `rest` and `console`.
 """
 
 from penstock.web.application import Service, make_app

@@ -220,8 +220,9 @@ export default {
       });
       try {
         const path = `${window.path_prefix ?? ""}/api/topics/${encodeURIComponent(this.topic)}/messages?${query}`;
-        const answer = await (await fetch(path)).json();
-        if (answer.error) throw new Error(answer.error.message);
+        const response = await fetch(path);
+        const answer = await response.json();
+        if (!response.ok) throw new Error(answer.message);
         const message = answer.messages[0];
         if (!message || message.offset !== row.offset) {
           throw new Error("This message is no longer there: retention or compaction removed it.");

@@ -7,11 +7,10 @@ details of a message are fetched by the browser from the JSON API when it is ope
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from penstock.client.paging import Message
 from penstock.console.components.live import Live
-from penstock.console.shapes import row_shape
+from penstock.console.shapes import RowShape, row_shape
 
 ROWS_MAX = 1_000
 LIVE_ROWS_MAX = 200
@@ -36,7 +35,7 @@ FAILED = {"title": "Messages could not be read", "text": "The reason stands abov
 class MessageTable(Live, component="message_table.js"):  # type: ignore[call-arg]
     def __init__(self, topic: str) -> None:
         super().__init__()
-        self.rows: list[dict[str, Any]] = []
+        self.rows: list[RowShape] = []
         self._props["topic"] = topic
         self._props["empty"] = NO_MESSAGES
 

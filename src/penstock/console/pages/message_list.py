@@ -53,9 +53,11 @@ class MessageList:
         self._pending: deque[Message] = deque(maxlen=LIVE_ROWS_MAX)
         self._held = 0
         self._leave: Callable[[], None] | None = None
+        self._closed = False
 
     def close(self) -> None:
         """The page is gone: nothing may be shown any more."""
+        self._closed = True
         self._loading += 1
         if self._leave is not None:
             self._leave()
@@ -64,6 +66,8 @@ class MessageList:
 
     async def load(self, query: MessageQuery) -> None:
         """Replace what is shown. Of several loads at a time the last one wins."""
+        if self._closed:  # before its first load: the address went on behind this page's, to nothing
+            return
         self.query = query
         self._loading += 1
         ticket = self._loading
