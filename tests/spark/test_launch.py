@@ -136,8 +136,8 @@ def test_a_stream_from_topic_to_topic_goes_on_where_it_stopped(
 def test_what_is_wrong_is_said_in_a_sentence_that_reaches_the_user(spark: SparkSession, servers: str) -> None:
     with pytest.raises(PySparkException, match=r"topic 'missing' does not exist at .*: create it first"):
         read(spark, servers, "missing").collect()
-    with pytest.raises(PySparkException, match=r"kafka\.sasl\.mechanism cannot be honoured"):
-        read(spark, servers, "t", **{"kafka.sasl.mechanism": "PLAIN"}).collect()
+    with pytest.raises(PySparkException, match=r"kafka\.ssl\.provider cannot be honoured"):
+        read(spark, servers, "t", **{"kafka.ssl.provider": "mine"}).collect()
 
 
 def test_spark_runs_on_the_java_of_the_wheel(tmp_path: Path) -> None:

@@ -92,9 +92,9 @@ def test_a_time_is_written_as_spark_writes_it() -> None:
             "is more than maxOffsetsPerTrigger",
         ),
         ({**SERVERS, "subscribe": "a", "kafka.isolation.level": "none"}, "read_committed"),
-        ({**SERVERS, "subscribe": "a", "kafka.security.protocol": "SSL"}, "only PLAINTEXT"),
-        ({**SERVERS, "subscribe": "a", "kafka.sasl.mechanism": "PLAIN"}, "only PLAINTEXT"),
-        ({**SERVERS, "subscribe": "a", "kafka.ssl.truststore.location": "x"}, "only PLAINTEXT"),
+        ({**SERVERS, "subscribe": "a", "kafka.security.protocol": "TLS"}, "kafka.security.protocol is 'TLS'"),
+        ({**SERVERS, "subscribe": "a", "kafka.security.protocol": "SASL_SSL"}, "sasl.mechanism is 'GSSAPI'"),
+        ({**SERVERS, "subscribe": "a", "kafka.ssl.provider": "x"}, "ssl.provider cannot be honoured"),
         ({**SERVERS, "subscribe": "a", "startingTimestamp": "-1"}, "startingTimestamp is milliseconds"),
         ({**SERVERS, "subscribe": "a", "startingOffsetsByTimestamp": '{"a":{"0":-1}}'}, "not negative"),
     ],
@@ -146,7 +146,7 @@ def test_the_sinks_options() -> None:
     [
         ("kafka.compression.type", "brotli", "gzip"),
         ("kafka.acks", "1", "always all"),
-        ("kafka.ssl.keystore.location", "x", "only PLAINTEXT"),
+        ("kafka.security.protocol", "TLS", "kafka.security.protocol is 'TLS'"),
         ("startingOffsets", "earliest", "means nothing for writing"),
     ],
 )

@@ -58,7 +58,7 @@ def discover(cluster: Cluster, options: ReadOptions, deadline: Deadline) -> Foun
     found = look(cluster, options, deadline)
     if found.missing:
         raise UnknownTopic(
-            f"{found.missing[0]} does not exist at {options.bootstrap_servers}: create it first"
+            f"{found.missing[0]} does not exist at {options.client.bootstrap_servers}: create it first"
         )
     return found
 

@@ -7,7 +7,6 @@ word; one that would have changed what is read or written is refused.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Final
@@ -33,7 +32,6 @@ READING: Final = (
 # Spark hands its own options on, the name of a streaming query among them.
 WRITING: Final = (SERVERS, "topic", "path", "checkpointLocation", "queryName", "includeHeaders", *NAMES)
 _SPELLED: Final = {name.lower(): name for name in (*READING, *WRITING)}
-_SECURITY: Final = re.compile(r"kafka\.(security\.protocol|ssl\..*|sasl\..*)")
 _DECODED: Final = "keys and values are bytes until keyFormat and valueFormat, or a cast, say otherwise"
 # What would change the rows and cannot, with what to say in its place.
 _INSTEAD: Final = {
@@ -62,7 +60,6 @@ def checked(options: Mapping[str, str], known: tuple[str, ...], doing: str) -> d
     given = {name.lower(): value for name, value in options.items()}
     names = {name.lower() for name in known}
     for name in given:
-        _refuse_security(name, given[name])
         if name in _INSTEAD:
             raise OptionError(f"{name} cannot be set: {_INSTEAD[name]}. Leave it out")
         if name not in names and not name.startswith("kafka."):
@@ -70,14 +67,6 @@ def checked(options: Mapping[str, str], known: tuple[str, ...], doing: str) -> d
     if not given.get(SERVERS, "").strip():
         raise OptionError(f"set .option({SERVERS!r}, 'host:port') to the address of a broker")
     return given
-
-
-def _refuse_security(name: str, value: str) -> None:
-    if _SECURITY.fullmatch(name) and (name, value.upper()) != ("kafka.security.protocol", "PLAINTEXT"):
-        raise OptionError(
-            f"{name} cannot be honoured: only PLAINTEXT listeners can be reached as yet. Name one and "
-            "leave it out, or use Spark's own connector, session(jvm_connector=True)"
-        )
 
 
 def _meaningless(name: str, known: tuple[str, ...], doing: str) -> str:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from penstock.records.codecs import Codec
+from penstock.security.client_settings import ClientSettings, ClientSettingsError
 from penstock.spark.format_options import DecodeErrors, FieldFormat, decode_errors, field_formats
 from penstock.spark.option_names import READING, WRITING, checked, spelled
 from penstock.spark.option_names import SERVERS as SERVERS
@@ -32,7 +33,7 @@ _CODECS: Final = {codec.name.lower(): codec for codec in Codec}
 class ReadOptions:
     """What to read. Exactly one of `subscribe`, `pattern` and `assign` is set."""
 
-    bootstrap_servers: str
+    client: ClientSettings
     subscribe: tuple[str, ...] | None
     pattern: str | None
     assign: tuple[TopicPartition, ...] | None
@@ -52,16 +53,14 @@ class ReadOptions:
     read_committed: bool
     decode_errors: DecodeErrors
     columns: tuple[str, ...] | None
-    client_id: str
 
 
 @dataclass(frozen=True)
 class WriteOptions:
-    bootstrap_servers: str
+    client: ClientSettings
     topic: str | None
     codec: Codec
     delivery_seconds: float
-    client_id: str
 
 
 def read_options(options: Mapping[str, str], *, streaming: bool) -> ReadOptions:
@@ -76,7 +75,7 @@ def read_options(options: Mapping[str, str], *, streaming: bool) -> ReadOptions:
         raise OptionError(f"kafka.isolation.level is read_committed or read_uncommitted, not {isolation!r}")
     columns = given.get("columns")
     return ReadOptions(
-        bootstrap_servers=given[SERVERS],
+        client=client_settings(given),
         **_subscription(given),
         starting=start or (now() if streaming else beginning()),
         ending=end or now(),
@@ -92,8 +91,16 @@ def read_options(options: Mapping[str, str], *, streaming: bool) -> ReadOptions:
         read_committed=isolation == "read_committed",
         decode_errors=decode_errors(given),
         columns=None if columns is None else tuple(name.strip() for name in columns.split(",")),
-        client_id=given.get("kafka.client.id", "penstock-spark"),
     )
+
+
+def client_settings(given: Mapping[str, str]) -> ClientSettings:
+    """How to reach the brokers: the options `kafka.…` that Kafka's clients know for that."""
+    properties = {name.removeprefix("kafka."): value for name, value in given.items() if "kafka." in name}
+    try:
+        return ClientSettings.from_properties({"client.id": "penstock-spark", **properties})
+    except ClientSettingsError as error:
+        raise OptionError(f"kafka.{error}") from None
 
 
 def read_formats(options: Mapping[str, str]) -> tuple[FieldFormat, ...]:
@@ -115,11 +122,10 @@ def write_options(options: Mapping[str, str]) -> WriteOptions:
         raise OptionError("kafka.acks is always all here: fewer acknowledgements would lose rows silently")
     delivery_ms = _positive(given, "kafka.delivery.timeout.ms")
     return WriteOptions(
-        bootstrap_servers=given[SERVERS],
+        client=client_settings(given),
         topic=given.get("topic"),
         codec=_CODECS[codec],
         delivery_seconds=DELIVERY_SECONDS if delivery_ms is None else delivery_ms / 1000,
-        client_id=given.get("kafka.client.id", "penstock-spark"),
     )
 
 

@@ -41,7 +41,7 @@ class UnreadableBatch(RuntimeError):
 def read_range(wanted: OffsetRange, schema: StructType, options: ReadOptions) -> Iterator[pa.RecordBatch]:
     """The rows of the range in the order of their offsets."""
     wanted = replace(wanted)  # it may shrink
-    cluster = cluster_for(options.bootstrap_servers, options.client_id)
+    cluster = cluster_for(options.client)
     partition = TopicPartition(wanted.topic, wanted.partition)
     names = set(schema.fieldNames())
     builder = ColumnBuilder(keys="key" in names, values="value" in names, headers="headers" in names)

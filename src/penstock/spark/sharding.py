@@ -64,7 +64,7 @@ def packing(
     def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         context = TaskContext.get()
         outbox = _Outbox(shards, 0 if context is None else context.partitionId())
-        router = Router(cluster_for(options.bootstrap_servers, options.client_id), outbox, options)
+        router = Router(cluster_for(options.client), outbox, options)
         for batch in batches:
             router.send(batch, columns)
             yield from outbox.take()

@@ -78,7 +78,7 @@ def checked_columns(schema: StructType, options: WriteOptions) -> frozenset[str]
 
 def write_rows(iterator: Iterator[pa.RecordBatch], columns: frozenset[str], options: WriteOptions) -> Written:
     """What one task does: everything acknowledged on return, an exception otherwise."""
-    cluster = cluster_for(options.bootstrap_servers, options.client_id)
+    cluster = cluster_for(options.client)
     producer = Producer(
         cluster, ProducerOptions(codec=options.codec, delivery_seconds=options.delivery_seconds)
     )

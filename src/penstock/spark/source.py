@@ -74,7 +74,7 @@ class PenstockReader(DataSourceReader):
 
     def partitions(self) -> list[InputPartition]:
         options = self._options
-        cluster = cluster_for(options.bootstrap_servers, options.client_id)
+        cluster = cluster_for(options.client)
         deadline = Deadline(options.patience_seconds)
         partitions = discover(cluster, options, deadline).partitions
         strict, committed = options.fail_on_data_loss, options.read_committed
@@ -201,7 +201,7 @@ class PenstockStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._cluster().close()
 
     def _cluster(self) -> Cluster:
-        return cluster_for(self._options.bootstrap_servers, self._options.client_id)
+        return cluster_for(self._options.client)
 
     def _deadline(self) -> Deadline:
         return Deadline(self._options.patience_seconds)
@@ -209,7 +209,9 @@ class PenstockStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _look(self, deadline: Deadline | None = None) -> Found:
         found = look_again(self._cluster(), self._options, deadline or self._deadline())
         if found.missing:
-            self._lost(f"{found.missing[0]} does not exist at {self._options.bootstrap_servers} any more")
+            self._lost(
+                f"{found.missing[0]} does not exist at {self._options.client.bootstrap_servers} any more"
+            )
         return found
 
     def _ends(self, found: Found, deadline: Deadline | None = None) -> Offsets:

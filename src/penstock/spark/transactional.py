@@ -120,7 +120,7 @@ class TransactionalWriter:
 
     @property
     def _cluster(self) -> Cluster:
-        return cluster_for(self._options.bootstrap_servers, self._options.client_id)
+        return cluster_for(self._options.client)
 
     def _deadline(self) -> Deadline:
         return Deadline(self._options.delivery_seconds)
@@ -196,7 +196,7 @@ def _writing(
     transaction: Transaction, options: WriteOptions
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        cluster = cluster_for(options.bootstrap_servers, options.client_id)
+        cluster = cluster_for(options.client)
         producer = Producer(
             cluster,
             ProducerOptions(
@@ -238,5 +238,5 @@ def shard_count(spark: SparkSession, options: WriteOptions) -> int:
         )
     if options.topic is None:
         return slots
-    cluster = cluster_for(options.bootstrap_servers, options.client_id)
+    cluster = cluster_for(options.client)
     return min(slots, partition_count(cluster, options.topic, deadline))

@@ -14,9 +14,10 @@ from typing import Any, Final, NamedTuple
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages import id_bytes
-from penstock.wire.connection import Address, Connection
+from penstock.security.client_settings import ClientSettings
+from penstock.wire.connection import PLAINTEXT, Address, Connection
 from penstock.wire.deadline import Deadline, retrying
-from penstock.wire.errors import Refused, UnknownTopic, Unreachable, WireError, error_code
+from penstock.wire.errors import NotAuthenticated, Refused, UnknownTopic, Unreachable, WireError, error_code
 
 REQUEST_SECONDS: Final = 30.0
 CREATED_SECONDS: Final = 10.0
@@ -56,9 +57,13 @@ class Leader(NamedTuple):
 class Cluster:
     """Opens nothing until it is asked something."""
 
-    def __init__(self, bootstrap_servers: str, *, client_id: str = "penstock") -> None:
+    def __init__(
+        self, bootstrap_servers: str, *, client_id: str = "penstock", settings: ClientSettings = PLAINTEXT
+    ) -> None:
+        """`settings` say how the connections are secured."""
         self.bootstrap_servers = bootstrap_servers
         self._client_id = client_id
+        self._settings = settings
         self._bootstrap = [Address.parse(text) for text in bootstrap_servers.split(",") if text.strip()]
         if not self._bootstrap:
             raise ValueError(
@@ -68,6 +73,11 @@ class Cluster:
         self._brokers: dict[int, Address] = {}
         self._topics: dict[str, TopicInfo] = {}
         self._idle: dict[Address, list[Connection]] = {}
+
+    @classmethod
+    def of(cls, settings: ClientSettings) -> Cluster:
+        """The cluster that the settings name, reached as they say."""
+        return cls(settings.bootstrap_servers, client_id=settings.client_id, settings=settings)
 
     def close(self) -> None:
         """Close the connections that are not lent; the others close when they come back."""
@@ -185,6 +195,8 @@ class Cluster:
         for address in known:
             try:
                 connection = self._borrow(address, deadline)
+            except NotAuthenticated:
+                raise  # another broker would say the same
             except WireError as error:
                 failures.append(str(error))
                 continue
@@ -210,7 +222,7 @@ class Cluster:
                 kept = self._idle.get(address)
                 connection = kept.pop() if kept else None
             if connection is None:
-                return Connection(address, deadline, client_id=self._client_id)
+                return Connection(address, deadline, client_id=self._client_id, settings=self._settings)
             if connection.idle:
                 return connection
             connection.close()

@@ -7,35 +7,43 @@ wrong on it, because nobody knows what would come next.
 
 from __future__ import annotations
 
-import select
 import socket
+import ssl
 import struct
 from collections import deque
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
 from penstock.protocol import messages
 from penstock.protocol.apis import Api, is_flexible
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.primitives import MalformedMessage, Reader, Writer
+from penstock.security.authentication import AuthenticationFailed
+from penstock.security.client_settings import ClientSettings
+from penstock.security.keystores import KeystoreError
+from penstock.wire.authenticating import authenticate
 from penstock.wire.deadline import Deadline
 from penstock.wire.errors import (
     DeadlineExceeded,
     Disconnected,
     Malformed,
+    NotAuthenticated,
     Unreachable,
     Unsupported,
     WireError,
+    error_code,
 )
-
-Buffer = bytes | bytearray | memoryview
+from penstock.wire.tls import client_context
+from penstock.wire.transport import Buffer, PlainTransport, TlsTransport, Transport
 
 # A fetch answers with one batch at least, whatever its size; this bounds what a broker can make us hold.
 MAX_RESPONSE_BYTES: Final = 256 * 1024 * 1024
 CONNECT_SECONDS: Final = 10.0
-_MOST_PARTS: Final = 512  # of one system call; the kernel's own limit is 1,024
+PLAINTEXT: Final = ClientSettings()
 _API_VERSIONS_NEWEST: Final = 3
+_SASL_HANDSHAKE: Final = 1
+_SASL_AUTHENTICATE: Final = (0, 2)
+_SESSION_SHARE: Final = 0.85  # of a session's life: then the client proves itself again (KIP-368)
 
 
 class Address(NamedTuple):
@@ -49,8 +57,8 @@ class Address(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Address:
-        """`host:port`, with or without Kafka's `PLAINTEXT://` before it."""
-        host, colon, port = text.strip().removeprefix("PLAINTEXT://").rpartition(":")
+        """`host:port`, with or without a listener's name before it, as in Kafka's `PLAINTEXT://`."""
+        host, colon, port = text.strip().rpartition("://")[2].rpartition(":")
         if not colon or not host or not port.isdecimal() or not 0 < int(port) < 65_536:
             raise ValueError(
                 f"{text!r} is not the address of a broker: write host:port, as in localhost:9092"
@@ -67,48 +75,45 @@ class _Awaited(NamedTuple):
 class Connection:
     """Open on return from the constructor, with the broker's versions known."""
 
-    def __init__(self, address: Address, deadline: Deadline, *, client_id: str = "penstock") -> None:
+    def __init__(
+        self,
+        address: Address,
+        deadline: Deadline,
+        *,
+        client_id: str = "penstock",
+        settings: ClientSettings = PLAINTEXT,
+    ) -> None:
+        """`settings` say how the connection is secured; their addresses mean nothing here."""
         self.address = address
         self.closed = False
         self._client_id = client_id
+        self._settings = settings
         self._next_correlation_id = 0
         self._awaited: deque[_Awaited] = deque()
-        try:
-            patience = deadline.sooner(CONNECT_SECONDS).remaining()
-            self._socket = socket.create_connection(address, timeout=max(patience, 0.001))
-        except OSError as error:
-            raise Unreachable(
-                f"no broker answers at {address} ({error}): is it running, and is this its address?"
-            ) from None
-        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._session: Deadline | None = None  # when it passes, the client must prove itself again
+        self._transport = _open(address, settings, deadline)
         try:
             self._versions, self._features = self._ask_versions(deadline)
+            if settings.sasl is not None:
+                self._authenticate(deadline)
         except BaseException:
             self.close()
             raise
 
     def close(self) -> None:
         self.closed = True
-        self._socket.close()
+        self._transport.close()
 
     def interrupt(self) -> None:
-        """Let whoever waits for an answer here see the end of the connection. Any thread may call it."""
-        with suppress(OSError):
-            self._socket.shutdown(socket.SHUT_RDWR)
+        """A thread that waits for an answer here sees the end of the connection. Any thread may call it."""
+        self._transport.interrupt()
 
     @property
     def idle(self) -> bool:
         """Whether it can be used for something new: open at both ends and no answer outstanding."""
         if self.closed or self._awaited:
             return False
-        self._socket.setblocking(False)
-        try:
-            self._socket.recv(1, socket.MSG_PEEK)  # an end of file, or bytes that nobody asked for
-        except BlockingIOError:
-            return True
-        except OSError:
-            return False
-        return False
+        return self._transport.is_quiet()
 
     def version(self, api: Api, oldest: int, newest: int) -> int:
         """The newest version that both sides know."""
@@ -139,6 +144,8 @@ class Connection:
 
     def send(self, api: Api, version: int, body: Sequence[Buffer], deadline: Deadline) -> None:
         """Send a request whose body is given in parts; they are not copied."""
+        if self._session is not None and self._session.passed and not self._awaited:
+            self._authenticate(deadline)
         self._next_correlation_id = (self._next_correlation_id + 1) & 0x7FFFFFFF
         header = Writer(flexible=False)
         header.int16(api)
@@ -148,14 +155,15 @@ class Connection:
         if is_flexible(api, version):
             header.data += b"\x00"  # no tagged fields; the client id is never compact
         size = len(header.data) + sum(len(part) for part in body)
-        self._send_all([struct.pack(">i", size), header.data, *body], deadline)
+        try:
+            self._transport.send([struct.pack(">i", size), header.data, *body], deadline)
+        except OSError as error:
+            raise self._failed(error, deadline) from None
         self._awaited.append(_Awaited(self._next_correlation_id, api, version))
 
     def has_answer(self, seconds: float) -> bool:
         """Whether an answer begins to arrive within this time, or the end of the connection does."""
-        poll = select.poll()
-        poll.register(self._socket, select.POLLIN)
-        return bool(poll.poll(seconds * 1000))
+        return self._transport.has_arrived(seconds)
 
     def receive(self, deadline: Deadline) -> memoryview:
         """The body of the answer to the oldest request that still awaits one."""
@@ -201,49 +209,97 @@ class Connection:
             finalised = getattr(answer, "finalized_features", ())
             return versions, {feature.name: feature.max_version_level for feature in finalised}
 
-    def _send_all(self, parts: Sequence[Buffer], deadline: Deadline) -> None:
-        pending = deque(memoryview(part) for part in parts if len(part))
+    def _authenticate(self, deadline: Deadline) -> None:
+        """Prove who we are; also again, when the session's time is over."""
+        sasl = self._settings.sasl
+        assert sasl is not None
+        self._session = None
+        version = self.version(Api.SASL_AUTHENTICATE, *_SASL_AUTHENTICATE)
+        lifetime_ms = 0
+
+        def exchange(data: bytes) -> bytes:
+            nonlocal lifetime_ms
+            answer = self.call(
+                Api.SASL_AUTHENTICATE, {"auth_bytes": data}, deadline, oldest=version, newest=version
+            )
+            if answer.error_code:
+                why = answer.error_message or error_code(answer.error_code).name
+                raise self._broken(NotAuthenticated(f"the broker at {self.address} refused: {why}"))
+            lifetime_ms = messages.milliseconds(getattr(answer, "session_lifetime", None) or 0)
+            return bytes(answer.auth_bytes)
+
+        self._agree_on(sasl.mechanism, deadline)
         try:
-            while pending:
-                self._socket.settimeout(self._patience(deadline))
-                sent = self._socket.sendmsg(
-                    [pending[index] for index in range(min(len(pending), _MOST_PARTS))]
-                )
-                while sent:
-                    if sent < len(pending[0]):
-                        pending[0] = pending[0][sent:]
-                        break
-                    sent -= len(pending.popleft())
-        except OSError as error:
-            raise self._failed(error, deadline) from None
+            authenticate(sasl, exchange)
+        except AuthenticationFailed as failure:
+            raise self._broken(NotAuthenticated(f"the broker at {self.address}: {failure}")) from None
+        except Disconnected as lost:
+            # A broker may close the connection instead of an answer; asking again would not help.
+            raise NotAuthenticated(f"the broker at {self.address} refused {sasl.mechanism}: {lost}") from None
+        if lifetime_ms:
+            self._session = Deadline(lifetime_ms / 1000 * _SESSION_SHARE)
+
+    def _agree_on(self, mechanism: str, deadline: Deadline) -> None:
+        answer = self.call(
+            Api.SASL_HANDSHAKE,
+            {"mechanism": mechanism},
+            deadline,
+            oldest=_SASL_HANDSHAKE,
+            newest=_SASL_HANDSHAKE,
+        )
+        if answer.error_code:
+            offered = ", ".join(answer.mechanisms) or "no SASL at all"
+            raise self._broken(
+                NotAuthenticated(f"the broker at {self.address} does not offer {mechanism}, but {offered}")
+            )
 
     def _receive_exactly(self, size: int, deadline: Deadline) -> bytearray:
         frame = bytearray(size)
-        view = memoryview(frame)
         try:
-            while view:
-                self._socket.settimeout(self._patience(deadline))
-                count = self._socket.recv_into(view)
-                if count == 0:
-                    raise ConnectionError("closed by the broker")
-                view = view[count:]
+            self._transport.receive_into(memoryview(frame), deadline)
         except OSError as error:
             raise self._failed(error, deadline) from None
         return frame
-
-    def _patience(self, deadline: Deadline) -> float:
-        remaining = deadline.remaining()
-        if remaining <= 0.0:
-            raise TimeoutError
-        return remaining
 
     def _failed(self, error: OSError, deadline: Deadline) -> WireError:
         if isinstance(error, TimeoutError):
             return self._broken(
                 DeadlineExceeded(f"the broker at {self.address} did not answer in {deadline.seconds:.1f} s")
             )
+        if isinstance(error, ssl.SSLError) and "ALERT" in (error.reason or ""):
+            # In TLS 1.3 a server refuses our certificate when the handshake is over for us.
+            return self._broken(NotAuthenticated(f"{self.address} refuses our certificate: {error.reason}"))
         return self._broken(Disconnected(f"the connection to the broker at {self.address} broke: {error}"))
 
     def _broken(self, error: WireError) -> WireError:
         self.close()
         return error
+
+
+def _open(address: Address, settings: ClientSettings, deadline: Deadline) -> Transport:
+    """A connected transport, TLS's handshake included."""
+    patience = max(deadline.sooner(CONNECT_SECONDS).remaining(), 0.001)
+    try:
+        sock = socket.create_connection(address, timeout=patience)
+    except OSError as error:
+        raise Unreachable(
+            f"no broker answers at {address} ({error}): is it running, and is this its address?"
+        ) from None
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    if settings.tls is None:
+        return PlainTransport(sock)
+    try:
+        return TlsTransport(client_context(settings.tls).wrap_socket(sock, server_hostname=address.host))
+    except ssl.SSLCertVerificationError as error:
+        sock.close()
+        raise NotAuthenticated(f"the certificate of {address} is refused: {error.verify_message}") from None
+    except (KeystoreError, ssl.SSLError) as error:
+        sock.close()
+        raise NotAuthenticated(
+            f"no TLS with {address}: {getattr(error, 'reason', None) or error}. Is it a TLS listener?"
+        ) from None
+    except OSError as error:
+        sock.close()
+        raise Unreachable(
+            f"{address} does not finish TLS's handshake: {error}. Is it a TLS listener?"
+        ) from None

@@ -5,6 +5,7 @@ WireError
  ├── Disconnected       the connection broke while an answer was awaited; what was asked may have happened
  ├── DeadlineExceeded   no answer, or no good one, in the time that was given
  ├── Malformed          the answer is not a message of the protocol, or larger than we allow
+ ├── NotAuthenticated   the broker does not believe us, or we do not believe the broker
  ├── Unsupported        broker and client have no version of an API in common
  ├── Refused            the broker answered with an error code
  │    ├── UnknownTopic
@@ -39,6 +40,10 @@ class DeadlineExceeded(WireError):
 
 class Malformed(WireError):
     pass
+
+
+class NotAuthenticated(WireError):
+    """A certificate, a password or a token was refused; asking again would not help."""
 
 
 class Unsupported(WireError):

@@ -13,8 +13,8 @@ from penstock.protocol.apis import Api, is_flexible
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.primitives import Reader, Writer
 from penstock.wire.cluster import TopicPartition
-from penstock.wire.connection import Buffer
 from penstock.wire.errors import error_code
+from penstock.wire.transport import Buffer
 
 VERSIONS: Final = (3, 12)  # 13 names topics by id and says nothing else
 JOINS_TRANSACTIONS: Final = 12

@@ -8,6 +8,7 @@ from random import Random
 import pytest
 from confluent_kafka import Producer
 
+from penstock.security.client_settings import ClientSettings
 from penstock.spark.clusters import cluster_for
 from penstock.spark.host.record_times import LogTimes
 from penstock.wire.cluster import TopicPartition
@@ -38,7 +39,7 @@ def test_the_first_record_after_a_time_is_found_wherever_the_batch_begins(
         times[TopicPartition(topic, 1)][5] = LATER
     for place, found in times.items():
         written(servers, place, found)
-    cluster = cluster_for(servers, "times")
+    cluster = cluster_for(ClientSettings(servers, "times"))
     for begin in (0, 1, 6, 30, 59):
         start = {place: min(begin, len(found)) for place, found in times.items()}
         end = {place: len(found) for place, found in times.items()}
@@ -56,6 +57,6 @@ def test_no_more_records_are_fetched_than_a_batch_may_have(
 ) -> None:
     place = TopicPartition(new_topic(), 0)
     written(servers, place, [LATER] + [NOW + n for n in range(500)])
-    times = LogTimes(cluster_for(servers, "times"), {place: 1}, {place: 501}, 100, 20.0)
+    times = LogTimes(cluster_for(ClientSettings(servers, "times")), {place: 1}, {place: 501}, 100, 20.0)
     assert times.ends_at(NOW + 1_000) == {place: 101}
     assert times.ends_at(NOW + 20) == {place: 22}

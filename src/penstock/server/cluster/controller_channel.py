@@ -20,7 +20,8 @@ from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import read_response
 from penstock.protocol.primitives import MalformedMessage
-from penstock.wire.connection import Address, Connection
+from penstock.security.client_settings import ClientSettings
+from penstock.wire.connection import PLAINTEXT, Address, Connection
 from penstock.wire.deadline import Deadline
 from penstock.wire.errors import WireError
 
@@ -48,9 +49,15 @@ class SocketChannel:
     """A `ControllerChannel`."""
 
     def __init__(
-        self, controller: Controller, voters: Mapping[int, Address], clock: Clock, timeout_ms: int
+        self,
+        controller: Controller,
+        voters: Mapping[int, Address],
+        clock: Clock,
+        timeout_ms: int,
+        security: ClientSettings = PLAINTEXT,
     ) -> None:
         self._controller = controller
+        self._security = security
         self._voters = voters
         self._clock = clock
         self._timeout_seconds = timeout_ms / 1000
@@ -89,7 +96,7 @@ class SocketChannel:
         return promise
 
     def _run(self, waiting: queue.Queue[_Asked | None]) -> None:
-        line = _Line(self._controller, self._voters)
+        line = _Line(self._controller, self._voters, self._security)
         while not self._stopped.is_set() and (asked := waiting.get()) is not None:
             answer = self._answer(line, asked)
             if answer is None:
@@ -114,8 +121,11 @@ class SocketChannel:
 class _Line:
     """A connection to whoever is the active controller; another one when that changes."""
 
-    def __init__(self, controller: Controller, voters: Mapping[int, Address]) -> None:
+    def __init__(
+        self, controller: Controller, voters: Mapping[int, Address], security: ClientSettings
+    ) -> None:
         self._controller = controller
+        self._security = security
         self._voters = voters
         self._to: int | None = None
         self._connection: Connection | None = None
@@ -132,7 +142,7 @@ class _Line:
             return None
         if active != self._to or self._connection is None or self._connection.closed:
             self.close()
-            self._connection = Connection(self._voters[active], deadline.sooner(1.0))
+            self._connection = Connection(self._voters[active], deadline.sooner(1.0), settings=self._security)
             self._to = active
         self._connection.send(asked.api, asked.version, [asked.body], deadline)
         while not self._connection.has_answer(LOOK_SECONDS):

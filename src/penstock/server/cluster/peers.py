@@ -13,7 +13,8 @@ from typing import Any, Final, NamedTuple
 from penstock.coordinator.promise import Promise, failed
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
-from penstock.wire.connection import Address, Connection
+from penstock.security.client_settings import ClientSettings
+from penstock.wire.connection import PLAINTEXT, Address, Connection
 from penstock.wire.deadline import Deadline
 from penstock.wire.errors import WireError
 
@@ -39,8 +40,14 @@ class Peers:
     """`ask` never waits. The promise fails when the broker cannot be asked, or does not answer in a few
     seconds: what was asked may have happened then."""
 
-    def __init__(self, address_of: Callable[[int], Address | None], node_id: int) -> None:
+    def __init__(
+        self,
+        address_of: Callable[[int], Address | None],
+        node_id: int,
+        security: ClientSettings = PLAINTEXT,
+    ) -> None:
         self._address_of = address_of
+        self._security = security
         self._client_id = f"broker-{node_id}"
         self._lock = Lock()
         self._queues: dict[int, queue.Queue[_Question | None]] = {}
@@ -98,7 +105,7 @@ class Peers:
         address = self._address_of(node_id)
         if address is None:
             raise WireError(f"broker {node_id} is not registered")
-        return Connection(address, deadline.sooner(1.0), client_id=self._client_id)
+        return Connection(address, deadline.sooner(1.0), client_id=self._client_id, settings=self._security)
 
 
 def _unreachable(why: str) -> KafkaError:

@@ -26,7 +26,8 @@ from penstock.raft.messages import (
     Request,
     Response,
 )
-from penstock.wire.connection import Address, Connection
+from penstock.security.client_settings import ClientSettings
+from penstock.wire.connection import PLAINTEXT, Address, Connection
 from penstock.wire.deadline import Deadline
 from penstock.wire.errors import WireError
 
@@ -42,9 +43,16 @@ class QuorumPeers:
     """The way to the other voters."""
 
     def __init__(
-        self, addresses: Mapping[int, Address], cluster_id: str, clock: Clock, timeout_ms: int, step: Step
+        self,
+        addresses: Mapping[int, Address],
+        cluster_id: str,
+        clock: Clock,
+        timeout_ms: int,
+        step: Step,
+        security: ClientSettings = PLAINTEXT,
     ) -> None:
         self._addresses = addresses
+        self._security = security
         self._cluster_id = cluster_id
         self._clock = clock
         self._timeout_ms = timeout_ms
@@ -64,6 +72,7 @@ class QuorumPeers:
                     self._clock,
                     self._timeout_ms,
                     self._step,
+                    self._security,
                 )
             if lane is not None:
                 lane.post(request)
@@ -81,8 +90,17 @@ class QuorumPeers:
 class _Lane:
     """One request at a time to one peer."""
 
-    def __init__(self, address: Address, cluster_id: str, clock: Clock, timeout_ms: int, step: Step) -> None:
+    def __init__(
+        self,
+        address: Address,
+        cluster_id: str,
+        clock: Clock,
+        timeout_ms: int,
+        step: Step,
+        security: ClientSettings,
+    ) -> None:
         self._address = address
+        self._security = security
         self._cluster_id = cluster_id
         self._clock = clock
         self._timeout_ms = timeout_ms
@@ -129,7 +147,7 @@ class _Lane:
         api = api_of(request)
         try:
             if self._connection is None or self._connection.closed:
-                self._connection = Connection(self._address, deadline)
+                self._connection = Connection(self._address, deadline, settings=self._security)
             self._connection.send(api, VERSIONS[api], [encode_request(request, self._cluster_id)], deadline)
             return read_response(request, bytes(self._connection.receive(deadline)))
         except (WireError, MalformedMessage, KafkaError) as error:

@@ -18,8 +18,9 @@ from penstock.protocol.list_offsets import EARLIEST_LOCAL, LATEST
 from penstock.protocol.primitives import MalformedMessage
 from penstock.replication.fetching import Fetcher
 from penstock.replication.partition import Partition
+from penstock.security.client_settings import ClientSettings
 from penstock.settings import BrokerSettings
-from penstock.wire.connection import Address, Connection
+from penstock.wire.connection import PLAINTEXT, Address, Connection
 from penstock.wire.deadline import Deadline
 from penstock.wire.errors import WireError
 from penstock.wire.replica_fetch import VERSION, Limits, Place, ReplicaSession, Wanted, read_response
@@ -41,8 +42,10 @@ class Replicas:
         clock: Clock,
         address_of: Callable[[int], Address | None],
         broker_epoch: Callable[[], int],
+        security: ClientSettings = PLAINTEXT,
     ) -> None:
         self.settings = settings
+        self.security = security
         self.clock = clock
         self.address_of = address_of
         self.broker_epoch = broker_epoch
@@ -201,7 +204,9 @@ class FetcherThread:
             address = self._replicas.address_of(self._leader_id)
             if address is None:
                 raise WireError(f"broker {self._leader_id} is not registered")
-            self._connection = Connection(address, deadline, client_id=self._client_id)
+            self._connection = Connection(
+                address, deadline, client_id=self._client_id, settings=self._replicas.security
+            )
         return self._connection
 
     def _disconnect(self) -> None:

@@ -13,6 +13,7 @@ from pyspark import Broadcast
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
+from penstock.security.client_settings import ClientSettings
 from penstock.spark.checkpoints import Checkpoint
 from penstock.spark.clusters import cluster_for
 from penstock.spark.host.commits import Commits
@@ -167,7 +168,7 @@ class Batches:
     def _global_ends(self) -> dict[TopicPartition, int]:
         if not self._program.global_partitions:
             return {}
-        cluster = cluster_for(self._program.servers, CLIENT_ID)
+        cluster = cluster_for(ClientSettings(self._program.servers, CLIENT_ID))
         places = [TopicPartition(*place) for place in self._program.global_partitions]
         return offsets.latest(cluster, places, Deadline(PATIENCE_SECONDS), read_committed=True)
 

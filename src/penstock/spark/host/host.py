@@ -24,6 +24,7 @@ from pyspark.sql.streaming import StreamingQuery
 from penstock.kernels.processor import PunctuationType, UserProcessor
 from penstock.plan.expressions import without
 from penstock.plan.plan import Plan
+from penstock.security.client_settings import ClientSettings
 from penstock.spark.checkpoints import Checkpoint
 from penstock.spark.clusters import cluster_for
 from penstock.spark.datasource import PenstockDataSource
@@ -108,7 +109,7 @@ class Host:
     ) -> None:
         assert self.program is not None
         turn = Turn(
-            cluster_for(self.servers, CLIENT_ID),
+            cluster_for(ClientSettings(self.servers, CLIENT_ID)),
             self.application_id,
             directory.instance_id,
             input_places(self.program),
@@ -181,7 +182,7 @@ class Host:
 
     def _prepared(self, place: Path) -> Program:
         """Everything that can be wrong with plan and topics is told before anything runs."""
-        cluster = cluster_for(self.servers, CLIENT_ID)
+        cluster = cluster_for(ClientSettings(self.servers, CLIENT_ID))
         topics = internal_topics.source_topics(self.plan, cluster)
         tables = internal_topics.source_topics(self.plan, cluster, of_global_tables=True)
         plan = without(self.plan, {one.head.node.name: one.rest for one in self._computed})

@@ -14,6 +14,7 @@ from penstock.kernels.cells import Cell, Entry
 from penstock.kernels.record import UNKNOWN_TIME
 from penstock.plan.plan import Plan
 from penstock.plan.task import Snapshot
+from penstock.security.client_settings import ClientSettings
 from penstock.spark.arrow import full_schema
 from penstock.spark.clusters import cluster_for
 from penstock.spark.host.rows import milliseconds
@@ -53,7 +54,7 @@ def restore(
     """The state of a task as the changelogs have it. `read_before` are the input offsets up to which it is
     done, for stores whose changelog is their input."""
     options = read_committed(servers)
-    cluster = cluster_for(servers, options.client_id)
+    cluster = cluster_for(ClientSettings(servers, options.client.client_id))
     changelogs = {
         spec.name: TopicPartition(plan.changelog_name(spec.name, application_id), shard)
         for spec in plan.used_stores

@@ -1,0 +1,82 @@
+"""Certificates and keys as PEM, whatever they were kept in: PEM itself or PKCS12, as bytes in memory.
+
+JKS is refused: no kept library reads it. The message says how to convert one.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    pkcs12,
+)
+
+_JKS_MAGIC: Final = b"\xfe\xed\xfe\xed"
+_PEM_BEGIN: Final = b"-----BEGIN "
+_CONVERT: Final = (
+    "JKS is not read. Convert it: keytool -importkeystore -srckeystore FILE -destkeystore NEW.p12 "
+    "-deststoretype PKCS12"
+)
+
+
+class KeystoreError(ValueError):
+    """A keystore that cannot be used. The message never shows its content or its password."""
+
+
+class Identity(NamedTuple):
+    """A certificate chain with its private key, both in PEM."""
+
+    chain: bytes
+    key: bytes
+    key_password: bytes | None
+
+
+def kind_of(data: bytes) -> str:
+    """What a store is, by its first bytes: files named `.jks` have long been PKCS12."""
+    if data.startswith(_JKS_MAGIC):
+        return "JKS"
+    return "PEM" if _PEM_BEGIN in data[:4096] else "PKCS12"
+
+
+def read_identity(data: bytes, password: str | None, key_password: str | None, key: bytes = b"") -> Identity:
+    """The chain and the key of a keystore; with `key`, `data` is the chain alone."""
+    kind = kind_of(data)
+    if kind == "JKS":
+        raise KeystoreError(_CONVERT)
+    secret = (key_password or password or "").encode() or None
+    if kind == "PEM":
+        return Identity(data, key or data, secret)
+    loaded = _pkcs12(data, password)
+    if loaded.key is None or loaded.cert is None:
+        raise KeystoreError("the keystore has no private key with a certificate")
+    chain = [loaded.cert, *loaded.additional_certs]
+    pem = b"".join(one.certificate.public_bytes(Encoding.PEM) for one in chain)
+    encryption = BestAvailableEncryption(secret) if secret else NoEncryption()
+    return Identity(pem, loaded.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption), secret)
+
+
+def read_trusted(data: bytes, password: str | None) -> bytes:
+    """The certificates of a truststore, in PEM."""
+    kind = kind_of(data)
+    if kind == "JKS":
+        raise KeystoreError(_CONVERT)
+    if kind == "PEM":
+        return data
+    loaded = _pkcs12(data, password)
+    found = [*([loaded.cert] if loaded.cert else []), *loaded.additional_certs]
+    if not found:
+        raise KeystoreError("the truststore has no certificate")
+    return b"".join(one.certificate.public_bytes(Encoding.PEM) for one in found)
+
+
+def _pkcs12(data: bytes, password: str | None) -> pkcs12.PKCS12KeyAndCertificates:
+    try:
+        return pkcs12.load_pkcs12(data, password.encode() if password else None)
+    except ValueError:
+        raise KeystoreError(
+            "the keystore cannot be read: it is no PKCS12, or the password is wrong"
+        ) from None
