@@ -14,7 +14,9 @@ from penstock.clock import SystemClock
 from penstock.coordinator.promise import Promise
 from penstock.handlers.reply import Outcome, Reply, Wait
 from penstock.replication.waiters import Waiter
-from penstock.server.connections.connection import Connection
+from penstock.server.connections.complaints import Complaints
+from penstock.server.connections.connection import Commons, Connection
+from penstock.server.connections.memory import NO_BOUND, RequestMemory
 from penstock.server.connections.session import Exchange
 from penstock.server.connections.transport import transport_for
 from penstock.server.connections.turns import PureTurns
@@ -35,9 +37,10 @@ class Client:
             self._socket = socket.create_connection(door.getsockname())
             served, _ = door.accept()
         self._socket.settimeout(SECONDS)
-        clock, turns = SystemClock(), PureTurns()
+        clock = SystemClock()
+        commons = Commons(clock, PureTurns(), RequestMemory(NO_BOUND, clock), Complaints(clock))
         transport = transport_for("PLAINTEXT", served, 60_000)
-        self.connection = Connection(transport, session, clock, turns, max_frame_bytes=1000)
+        self.connection = Connection(transport, session, commons, host="here", max_frame_bytes=1000)
         self.thread = threading.Thread(target=self.connection.run, daemon=True)
         self.thread.start()
 

@@ -9,6 +9,7 @@ and the walk; knows nothing of batches.
 from __future__ import annotations
 
 from enum import IntEnum
+from mmap import mmap
 from struct import Struct
 
 import cramjam
@@ -46,6 +47,7 @@ _XERIAL_MAGIC_AS_SIZE = 0x82534E41
 _STREAMS = {Codec.GZIP: cramjam.gzip, Codec.LZ4: cramjam.lz4, Codec.ZSTD: cramjam.zstd}
 _SMALLEST_GUESS_BYTES = 4096
 _GROWTH = 4
+_MAPPED_FROM_BYTES = 4 * 1024 * 1024
 # With these words cramjam says that the output buffer is too small; everything else is a broken stream.
 _OUTPUT_FULL = "failed to write whole buffer"
 
@@ -68,26 +70,33 @@ def compress(codec: Codec, data: bytes | bytearray | memoryview, level: int | No
 
 
 def decompress(
-    codec: Codec, data: bytes | bytearray | memoryview, max_bytes: int, room: bytearray | None = None
+    codec: Codec,
+    data: bytes | bytearray | memoryview,
+    max_bytes: int,
+    room: bytearray | None = None,
+    *,
+    at_least: int = 0,
 ) -> bytes | bytearray | memoryview:
-    """What `data` holds. `CodecError` when it is broken, `TooLarge` as soon as it exceeds `max_bytes`. It may
-    be given in `room`, which is then good until the room is used again: new memory costs more than a small
-    stream."""
+    """What `data` holds. `CodecError` when it is broken, `TooLarge` as soon as it exceeds `max_bytes`.
+
+    The result may stand in `room`, and is then good until the room is used again: new memory costs more than
+    a small stream. `at_least` is how many bytes the caller knows that it has.
+    """
     if codec is Codec.NONE:
         if len(data) > max_bytes:
             raise TooLarge(f"{len(data)} bytes exceed the bound of {max_bytes}")
         return data
     if codec is Codec.SNAPPY:
         return _decompress_snappy(memoryview(data), max_bytes)
-    return _decompress_growing(codec, data, max_bytes, room)
+    return _decompress_growing(codec, data, max_bytes, room, at_least)
 
 
 def _decompress_growing(
-    codec: Codec, data: bytes | bytearray | memoryview, max_bytes: int, room: bytearray | None
+    codec: Codec, data: bytes | bytearray | memoryview, max_bytes: int, room: bytearray | None, at_least: int
 ) -> memoryview:
     """Streams without a trustworthy size: try a buffer of a likely size, then larger ones up to the bound."""
-    guess = min(max_bytes, max(_SMALLEST_GUESS_BYTES, len(data) * _GROWTH))
-    output = bytearray(guess) if room is None or not guess <= len(room) <= max_bytes else room
+    guess = min(max_bytes, max(_SMALLEST_GUESS_BYTES, len(data) * _GROWTH, at_least))
+    output = room if room is not None and guess <= len(room) <= max_bytes else _new_buffer(guess, max_bytes)
     while True:
         try:
             size = _STREAMS[codec].decompress_into(data, output)
@@ -97,7 +106,13 @@ def _decompress_growing(
                 raise CodecError(f"{codec.name.lower()}: {error}") from None
         if len(output) >= max_bytes:
             raise TooLarge(f"{codec.name.lower()}: more than the bound of {max_bytes} bytes")
-        output = bytearray(min(max_bytes, len(output) * _GROWTH))
+        output = _new_buffer(min(max_bytes, len(output) * _GROWTH), max_bytes)
+
+
+def _new_buffer(size: int, max_bytes: int) -> bytearray | mmap:
+    """A large one is a memory map of all that is allowed: its pages become real as they are written, and the
+    system has them back at once when it is dropped."""
+    return mmap(-1, max_bytes) if size > _MAPPED_FROM_BYTES else bytearray(size)
 
 
 def _compress_xerial(data: memoryview) -> bytes:

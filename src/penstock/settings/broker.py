@@ -115,8 +115,13 @@ class BrokerSettings:
     socket_request_max_bytes: int = setting(
         "socket.request.max.bytes", kinds.int_(1), 104_857_600,
         "Largest request; a larger one ends the connection.")
+    queued_max_request_bytes: int = setting(
+        "queued.max.request.bytes", kinds.long(-1), 268_435_456,
+        "Memory for the large requests of all connections; -1 is without bound, which is Kafka's default. "
+        "One request of socket.request.max.bytes always fits.")
     socket_listen_backlog_size: int = setting(
-        "socket.listen.backlog.size", kinds.int_(1), 50, "Connections that may wait to be accepted.")
+        "socket.listen.backlog.size", kinds.int_(1), 4096,
+        "Connections that may wait to be accepted, if the system allows as many. Kafka has 50.")
     max_connections: int = setting(
         "max.connections", kinds.int_(0), INT_MAX,
         "Open connections allowed; above it new ones wait.", dynamic=True)

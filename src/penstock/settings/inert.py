@@ -30,7 +30,6 @@ _NAMES: Final[dict[str, str]] = {
     _THREADS: """
         num.io.threads num.network.threads background.threads num.replica.alter.log.dirs.threads
         num.recovery.threads.per.data.dir group.coordinator.threads queued.max.requests
-        queued.max.request.bytes
     """,
     _PAGE_CACHE: """
         offsets.load.buffer.size transaction.state.log.load.buffer.size

@@ -11,9 +11,9 @@ to `MAX_DECODED_BYTES` at most, and one answer names `MOST_RECORD_ERRORS` record
 from __future__ import annotations
 
 import threading
-from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
+from queue import SimpleQueue
 from typing import Final
 
 from penstock.protocol.errors import ErrorCode, KafkaError
@@ -24,22 +24,22 @@ from penstock.records.record import MAX_DECODED_BYTES
 from penstock.settings.topic import TopicSettings
 
 LOG_APPEND_TIME: Final = "LogAppendTime"
-SMALL_BYTES: Final = 16 * 1024 * 1024
-"""Batches that unpack to more take turns: however many producers send them, one at a time is in memory."""
-
 ROOM_BYTES: Final = 4 * 1024 * 1024
-"""What nearly every batch unpacks to at most."""
+"""What nearly every batch unpacks to at most. Batches that unpack to more take turns: however many producers
+send them, one at a time is in memory."""
 
 MOST_ROOMS: Final = 4
-"""How many of them are kept for the next batches: new memory costs more than to unpack a small one. Whoever
-finds none unpacks into memory of its own."""
+"""How many batches are unpacked at once. Their buffers are kept for the next ones: new memory costs more than
+to unpack a small batch."""
 
 MOST_RECORD_ERRORS: Final = 20_000
 """Refused records that one answer names: twice what librdkafka puts into a batch. A small compressed batch
 can hold millions, and each is a sentence of the answer. The message has their whole number."""
 
 _INT64_MAX: Final = 2**63 - 1
-_rooms: deque[bytearray | None] = deque([None] * MOST_ROOMS)
+_rooms: SimpleQueue[bytearray | None] = SimpleQueue()
+for _ in range(MOST_ROOMS):
+    _rooms.put(None)
 _large_batches = threading.Lock()
 
 
@@ -96,24 +96,24 @@ def _walk(body: memoryview, header: BatchHeader, settings: TopicSettings, now_ms
         return _validate(body, header, settings, now_ms)
     with _room() as room:
         try:
-            return _validate(decompress(codec, body, SMALL_BYTES, room), header, settings, now_ms)
+            return _validate(decompress(codec, body, ROOM_BYTES, room), header, settings, now_ms)
         except TooLarge:
-            with _large_batches:
-                return _validate(decompress(codec, body, MAX_DECODED_BYTES), header, settings, now_ms)
+            pass
+    with _large_batches:
+        payload = decompress(codec, body, MAX_DECODED_BYTES, at_least=ROOM_BYTES + 1)
+        return _validate(payload, header, settings, now_ms)
 
 
 @contextmanager
-def _room() -> Iterator[bytearray | None]:
-    """A buffer of our own for a while; it is made when it is needed first."""
+def _room() -> Iterator[bytearray]:
+    """A buffer of our own for a while; it is made when it is needed first. Waits for another batch to be
+    unpacked if need be, which takes milliseconds."""
+    room = _rooms.get()
     try:
-        room = _rooms.pop() or bytearray(ROOM_BYTES)
-    except IndexError:
-        yield None
-        return
-    try:
+        room = bytearray(ROOM_BYTES) if room is None else room
         yield room
     finally:
-        _rooms.append(room)
+        _rooms.put(room)
 
 
 def _validate(

@@ -6,19 +6,28 @@ from __future__ import annotations
 import logging
 from contextlib import suppress
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
+from penstock.clock import Clock
 from penstock.handlers.reply import HangUp, NoReply, Reply, Wait
 from penstock.protocol.primitives import MalformedMessage
+from penstock.server.connections.complaints import Complaints
 from penstock.server.connections.frames import AHEAD_BYTES, FrameReceiver, FrameSender
+from penstock.server.connections.memory import NoRoom, RequestMemory, Share
 from penstock.server.connections.session import Session
 from penstock.server.connections.transport import ConnectionLost, Transport
 from penstock.server.connections.turns import Turns
 
-if TYPE_CHECKING:
-    from penstock.clock import Clock
-
 _log = logging.getLogger(__name__)
+
+
+class Commons(NamedTuple):
+    """What the connections of a server share."""
+
+    clock: Clock
+    turns: Turns
+    memory: RequestMemory
+    complaints: Complaints
 
 
 class Connection:
@@ -28,17 +37,20 @@ class Connection:
         self,
         transport: Transport,
         session: Session,
-        clock: Clock,
-        turns: Turns,
+        commons: Commons,
         *,
+        host: str,
         max_frame_bytes: int,
     ) -> None:
         self._transport = transport
         self._session = session
-        self._clock = clock
-        self._frames = FrameReceiver(transport, max_frame_bytes)
+        self._clock = commons.clock
+        self._host = host
+        self._share = Share(commons.memory, transport.shut)
+        self._frames = FrameReceiver(transport, max_frame_bytes, self._share)
         self._answers = FrameSender(transport)
-        self._turns = turns
+        self._turns = commons.turns
+        self._complaints = commons.complaints
         self._has_turn = False
         self._changed = _Signal()
         self._closing = False
@@ -50,13 +62,14 @@ class Connection:
             self._answers.flush()
         except ConnectionLost as lost:
             _log.debug("connection lost: %s", lost)
-        except (MalformedMessage, HangUp) as problem:
-            _log.warning("connection closed: %s", problem)
+        except (MalformedMessage, HangUp, NoRoom) as problem:
+            self._complaints.warn(self._host, problem)
             self._flush_quietly()
         except Exception:
-            _log.exception("connection closed: a request could not be served")
+            self._complaints.error(self._host)
         finally:
             self._end_turn()
+            self._share.give_back()
             self._transport.close()
 
     @property

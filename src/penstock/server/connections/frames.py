@@ -6,10 +6,12 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from mmap import mmap
 from typing import Final
 
 from penstock.handlers.reply import Part
 from penstock.protocol.primitives import MalformedMessage
+from penstock.server.connections.memory import Share
 from penstock.server.connections.transport import SHORTER, ConnectionLost, Transport, not_sent
 from penstock.server.connections.turns import Turns
 from penstock.storage.slice import FileSlice
@@ -17,6 +19,7 @@ from penstock.storage.slice import FileSlice
 FIRST_BUFFER_BYTES: Final = 8 * 1024
 KEPT_BUFFER_BYTES: Final = 2 * 1024 * 1024  # a larger one is given back after its request
 AHEAD_BYTES: Final = 64 * 1024  # the most that is received before it is known how long the next frame is
+STEP_BYTES: Final = 1024 * 1024  # what is received of a large frame before memory for more is taken
 HELD_BYTES: Final = 4 * 1024  # a larger answer is sent at once
 MOST_HELD: Final = 64  # pieces of answers, of at most `HELD_BYTES` and a slice each
 INLINE_BYTES: Final = 16 * 1024  # a smaller slice is copied: one system call less than sendfile
@@ -28,11 +31,17 @@ class FrameReceiver:
     """Receives frames one after the other into one buffer. A frame is valid until the next is asked for.
 
     Small frames that were sent together are received together; of a large one the rest is received alone.
+
+    The announced size of a frame is only a claim, so memory is taken as the bytes come. Up to
+    `KEPT_BUFFER_BYTES` the buffer is doubled, and kept for the next frame. A larger frame gets a memory map
+    of its own: its pages become real one by one, and the system has them back when the frame is dropped.
     """
 
-    def __init__(self, transport: Transport, max_bytes: int) -> None:
+    def __init__(self, transport: Transport, max_bytes: int, share: Share | None = None) -> None:
+        """`share` is this connection's part of the memory of all connections; None for one without bounds."""
         self._transport = transport
         self._max_bytes = max_bytes
+        self._share = share
         self._buffer = memoryview(bytearray(FIRST_BUFFER_BYTES))
         # What was received and not handed out yet.
         self._start = 0
@@ -93,9 +102,8 @@ class FrameReceiver:
         """Where to receive whatever is there."""
         if self._start == self._end:
             self._start = self._end = 0
-            if len(self._buffer) > KEPT_BUFFER_BYTES:
-                self._buffer = memoryview(bytearray(FIRST_BUFFER_BYTES))
-                self._was_full = False
+            if len(self._buffer) > AHEAD_BYTES:
+                self._keep_or_drop()
         else:
             self._move_to_front()
         if self._was_full and len(self._buffer) < AHEAD_BYTES:
@@ -112,19 +120,39 @@ class FrameReceiver:
         if self._start:
             self._move_to_front()
         while self._end < size:
-            # The announced size is only a claim: memory is taken as the bytes come, never more than twice of
-            # what is there.
             if self._end == len(self._buffer):
                 self._grow(size)
-            count = self._transport.receive(self._buffer[self._end : size], fill=True)
+            stop = min(size, len(self._buffer), self._end + STEP_BYTES)
+            self._pay_for(stop if len(self._buffer) > KEPT_BUFFER_BYTES else len(self._buffer))
+            count = self._transport.receive(self._buffer[self._end : stop], fill=True)
             if count == 0:
                 raise ConnectionLost("closed in the middle of a frame")
             self._end += count
+        if self._share is not None:
+            self._share.is_whole()
 
     def _grow(self, wanted: int) -> None:
-        grown = memoryview(bytearray(min(wanted, 2 * len(self._buffer))))
+        if wanted > KEPT_BUFFER_BYTES:
+            grown = memoryview(mmap(-1, wanted))
+        else:
+            size = min(wanted, 2 * len(self._buffer))
+            self._pay_for(size)
+            grown = memoryview(bytearray(size))
         grown[: self._end] = self._buffer[: self._end]
         self._buffer = grown
+
+    def _pay_for(self, size: int) -> None:
+        """Take memory for `size` bytes, of which the first are free of charge. It may wait for room."""
+        if self._share is not None and (due := size - AHEAD_BYTES - self._share.size) > 0:
+            self._share.take(due)
+
+    def _keep_or_drop(self) -> None:
+        """A large buffer between two frames: keep it for the next one, or give its memory back."""
+        if len(self._buffer) > KEPT_BUFFER_BYTES or (self._share is not None and not self._share.may_keep):
+            self._buffer = memoryview(bytearray(FIRST_BUFFER_BYTES))
+            self._was_full = False
+            if self._share is not None:
+                self._share.give_back()
 
     def _move_to_front(self) -> None:
         have = self._end - self._start

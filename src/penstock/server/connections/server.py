@@ -9,8 +9,10 @@ from contextlib import suppress
 from threading import Lock, Thread
 from typing import Final
 
-from penstock.server.connections.connection import Connection
+from penstock.server.connections.complaints import Complaints
+from penstock.server.connections.connection import Commons, Connection
 from penstock.server.connections.limits import ConnectionLimits, ConnectionRefused
+from penstock.server.connections.memory import memory_for
 from penstock.server.connections.session import Session
 from penstock.server.connections.transport import transport_for
 from penstock.server.connections.turns import new_turns
@@ -32,7 +34,9 @@ class Server:
         self._node = node
         self._sockets = sockets
         self._limits = ConnectionLimits(node.broker)
-        self._turns = new_turns()
+        clock = node.broker.clock
+        memory = memory_for(node.broker.settings, clock)
+        self._commons = Commons(clock, new_turns(), memory, Complaints(clock))
         self._refused: list[tuple[float, socket.socket]] = []  # to be closed, and when
         self._connections: dict[Connection, Thread] = {}
         self._lock = Lock()
@@ -66,8 +70,9 @@ class Server:
         self._close_refused(float("inf"))
 
     def tick(self) -> None:
-        """Close connections that were refused, once their time has come."""
-        self._close_refused(self._node.broker.clock.monotonic())
+        """Close connections that were refused, once their time has come; say what was left out of the log."""
+        self._close_refused(self._commons.clock.monotonic())
+        self._commons.complaints.tick()
 
     def _accept(self, listener: Listener, sock: socket.socket) -> None:
         while not self._closing:
@@ -110,8 +115,8 @@ class Server:
             connection = Connection(
                 transport_for(listener.security_protocol, client, settings.connections_max_idle_ms),
                 Session(self._node.broker, listener.name, host),
-                self._node.broker.clock,
-                self._turns,
+                self._commons,
+                host=host,
                 max_frame_bytes=settings.socket_request_max_bytes,
             )
             thread = Thread(
