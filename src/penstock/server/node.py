@@ -87,7 +87,7 @@ class Node:
         controller = Controller(self._quorum(settings, disk, clock, random))
         membership = Membership(controller, self._logs.cluster_id, clock, settings)
         channel = channel_to(controller) if channel_to is not None else LocalChannel()
-        topics = ImageTopics(controller, settings.broker_rack)
+        topics = ImageTopics(controller)
         groups = GroupCoordinator(GroupSettings.of(settings), clock, topics, self._new_member_suffix)
         self.peers = Peers(self._address_of, settings.node_id)
         peers = self.peers if peers_of is None else peers_of(self._address_of)

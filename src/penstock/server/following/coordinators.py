@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from penstock.clock import Clock
 from penstock.controller.controller import Controller
-from penstock.controller.image import GROUP_RESOURCE, Image
+from penstock.controller.image import GROUP_RESOURCE, Image, TopicState
 from penstock.controller.topics import INTERNAL_TOPICS
 from penstock.coordinator.coordinator import Coordinator, CoordinatorKind
 from penstock.coordinator.runtime import Runtime
@@ -27,20 +27,19 @@ _log = logging.getLogger(__name__)
 class ImageTopics:
     """The topics of the controller's present image, as groups see them."""
 
-    def __init__(self, controller: Controller, rack: str | None) -> None:
+    def __init__(self, controller: Controller) -> None:
         self._controller = controller
-        self._racks = frozenset() if rack is None else frozenset({rack})
 
     @property
     def version(self) -> object:
         return self._controller.image.topics
 
     def find(self, name: str) -> TopicInfo | None:
-        topic = self._controller.image.topics.get(name)
+        image = self._controller.image
+        topic = image.topics.get(name)
         if topic is None:
             return None
-        racks = tuple(self._racks for _ in topic.partitions) if self._racks else ()
-        return TopicInfo(name, topic.topic_id, len(topic.partitions), racks)
+        return TopicInfo(name, topic.topic_id, len(topic.partitions), _racks(image, topic))
 
     def name_of(self, topic_id: bytes) -> str | None:
         return self._controller.image.names.get(topic_id)
@@ -50,6 +49,17 @@ class ImageTopics:
 
     def group_config(self, group_id: str) -> Mapping[str, str]:
         return self._controller.image.config(GROUP_RESOURCE, group_id)
+
+
+def _racks(image: Image, topic: TopicState) -> tuple[frozenset[str], ...]:
+    """For each partition, the racks of the brokers that have a replica of it."""
+    racks = {number: broker.rack for number, broker in image.brokers.items() if broker.rack is not None}
+    if not racks:
+        return ()
+    return tuple(
+        frozenset(racks[replica] for replica in partition.replicas if replica in racks)
+        for partition in topic.partitions
+    )
 
 
 class CoordinatorFollower:
