@@ -15,5 +15,6 @@ pytest_plugins = [
     "tests.house.skip_policy",
     "tests.house.time_budget",
     "tests.house.lanes",
+    "tests.golden.traces.rewriting",
     "tests.peers.java_programs",  # one JVM for all areas
 ]
