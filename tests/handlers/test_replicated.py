@@ -22,6 +22,14 @@ TOPIC_ID = bytes(15) + b"\x09"
 BROKER_EPOCH = 50
 FETCH_VERSION = 17
 PRODUCE_VERSION = 11
+SILENT_BEAT: dict[str, Any] = {
+    "instance_id": None,
+    "rack_id": None,
+    "rebalance_timeout": -1,
+    "subscribed_topic_names": None,
+    "server_assignor": None,
+    "topic_partitions": None,
+}
 
 
 def registered(number: int, rack: str) -> RegisterBrokerRecord:
@@ -289,3 +297,32 @@ def test_a_partition_that_lives_elsewhere_is_not_unknown(replicated: Replicated)
     result = result_of(replicated.node.submit(Api.PRODUCE, PRODUCE_VERSION, **fields))
     assert result.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
     assert result.current_leader.leader_id == 2
+
+
+def test_members_of_a_group_are_given_the_partitions_of_their_own_racks() -> None:
+    node = OneNode({"broker.rack": "west", "offsets.topic.num.partitions": "1"})
+    node.ask(Api.FIND_COORDINATOR, 4, key_type=0, coordinator_keys=["g"])
+    node.load()
+
+    def beat(member_id: str, member_epoch: int, **told: Any) -> Any:
+        fields = {"group_id": "g", "member_id": member_id, "member_epoch": member_epoch, **told}
+        answer = node.ask(Api.CONSUMER_GROUP_HEARTBEAT, 0, **{**SILENT_BEAT, **fields})
+        assert answer.error_code == 0, answer
+        return answer
+
+    joins = {"rebalance_timeout": 60_000, "subscribed_topic_names": ("near",), "topic_partitions": ()}
+    joined = {beat("", 0, rack_id=rack, **joins).member_id: rack for rack in ("south", "west", "east")}
+    partitions = [
+        PartitionRecord(index, TOPIC_ID, (node_id,), (node_id,), node_id, 0, 0)
+        for index, node_id in enumerate((3, 1, 2, 2, 3, 1))
+    ]
+    records = [registered(2, "east"), registered(3, "south"), TopicRecord("near", TOPIC_ID), *partitions]
+    node.broker.controller.submit(lambda image: (list(records), None)).result()
+    last = list(joined)[-1]
+    beat(last, beat(last, 3).member_epoch)
+    fields = {"group_ids": ["g"], "include_authorized_operations": False}
+    (group,) = node.ask(Api.CONSUMER_GROUP_DESCRIBE, 0, **fields).groups
+    assert {
+        joined[member.member_id]: [place.partitions for place in member.target_assignment.topic_partitions]
+        for member in group.members
+    } == {"west": [(1, 5)], "east": [(2, 3)], "south": [(0, 4)]}

@@ -7,7 +7,8 @@ from typing import NamedTuple, Protocol
 
 
 class TopicInfo(NamedTuple):
-    """A topic at one moment. `racks[i]` are the racks that hold partition i; empty when brokers have none."""
+    """A topic at one moment. `racks[i]` are the racks of the brokers that have a replica of partition i. The
+    tuple is empty when no broker has a rack."""
 
     name: str
     topic_id: bytes
