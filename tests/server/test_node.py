@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from random import Random
 
 import pytest
 
 from penstock.clock import SystemClock
+from penstock.controller.partition_records import PartitionChangeRecord
 from penstock.controller.topics import NewTopic
 from penstock.handlers.topic_creation import create_topic
 from penstock.protocol.errors import ErrorCode, KafkaError
@@ -45,6 +47,25 @@ def test_a_log_that_no_topic_owns_stands_aside_and_is_kept(tmp_path: Path) -> No
     assert (stray / "00000000000000000000.log").exists()
     node_on(tmp_path).close()
     assert stray.exists()
+
+
+def test_a_log_whose_replica_has_moved_stands_aside_and_the_reason_is_said(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    node = node_on(tmp_path)
+    create_topic(node.broker, NewTopic("t", 1, 1))
+    topic_id = node.broker.controller.image.topics["t"].topic_id
+    shutil.copytree(tmp_path / "t-0", tmp_path / "kept")
+    moved = PartitionChangeRecord(0, topic_id, isr=(2,), leader=2, replicas=(2,))
+    node.broker.controller.submit(lambda image: ([moved], None)).result()
+    node.close()
+    (tmp_path / "kept").rename(tmp_path / "t-0")
+    node_on(tmp_path).close()
+    assert "its replicas are on other brokers now (2)" in caplog.text
+    assert len(list(tmp_path.glob("t-0.*-stray"))) == 1
+    caplog.clear()
+    node_on(tmp_path).close()
+    assert f"1 logs stand aside in {tmp_path}" in caplog.text
 
 
 def test_a_topic_with_the_longest_name_can_be_deleted(tmp_path: Path) -> None:

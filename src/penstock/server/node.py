@@ -15,6 +15,7 @@ from penstock.clock import Clock
 from penstock.controller.brokers import Registration
 from penstock.controller.channel import ControllerChannel
 from penstock.controller.controller import METADATA_TOPIC, METADATA_TOPIC_ID, Controller
+from penstock.controller.image import Image
 from penstock.controller.membership import Membership
 from penstock.controller.producer_ids import ProducerIds
 from penstock.controller.quorum import Quorum
@@ -250,13 +251,17 @@ class Node:
         return TopicSettings.from_overrides(overrides, self.broker.settings.topic_defaults)
 
     def _set_strays_aside(self) -> None:
-        """A topic was deleted and the power failed before its logs were; or the metadata belongs elsewhere.
+        """Logs that the metadata does not give to this broker stand aside, as in Kafka.
 
-        The two look alike, so nothing is deleted: the logs stand aside until a person has looked.
+        Mostly a topic was deleted or a replica moved while this broker was down. But the metadata may also be
+        that of another cluster, or older than the logs. Nothing is deleted, because these look alike: a
+        person decides.
         """
+        image = self.broker.controller.image
         for topic, index in self._logs.all():
             if topic != METADATA_TOPIC and self._partitions.find(topic, index) is None:
-                self._logs.set_aside(topic, index)
+                self._logs.set_aside(topic, index, _why_stray(image, topic, index))
+        self._logs.warn_of_strays()
 
     def _metadata_log(self) -> Log:
         # A creation of thousands of partitions is one batch, and must stay one: it is decided as one.
@@ -331,6 +336,14 @@ def _may_join(controller: Controller, node: int, epoch: int) -> bool:
     """Whether this life of a broker may be in an ISR."""
     broker = controller.image.brokers.get(node)
     return broker is not None and broker.is_active and epoch == broker.broker_epoch
+
+
+def _why_stray(image: Image, topic: str, index: int) -> str:
+    state = image.topics.get(topic)
+    if state is None or index >= len(state.partitions):
+        return "the metadata has no such partition"
+    replicas = ", ".join(map(str, state.partitions[index].replicas))
+    return f"its replicas are on other brokers now ({replicas})"
 
 
 def _exists(controller: Controller, topic: str, index: int) -> bool:

@@ -9,7 +9,7 @@
     cleaner-offset-checkpoint            up to where each compacted log is compacted
     <topic>-<partition>/                 one log
     <topic>-<partition>.<id>-delete/     a log on its way out
-    <topic>-<partition>.<id>-stray/      a log that no topic owned; nobody touches it
+    <topic>-<partition>.<id>-stray/      a log that the metadata gives to nobody here; it stays as it is
 
 Every log in it shares one `LogDirectory`: the first failure that any of them meets takes all of them
 offline. Which logs there are is the business of `penstock.storage.logs`.
@@ -151,8 +151,15 @@ class LogDirectory:
 
     def leftovers(self) -> list[str]:
         """Paths of logs that were being deleted."""
+        return self._ending_with(DELETE_SUFFIX)
+
+    def strays(self) -> list[str]:
+        """Paths of logs that were set aside."""
+        return self._ending_with(STRAY_SUFFIX)
+
+    def _ending_with(self, suffix: str) -> list[str]:
         names = self._disk.list_dir(self.path)
-        return [os.path.join(self.path, name) for name in names if name.endswith(DELETE_SUFFIX)]
+        return [os.path.join(self.path, name) for name in names if name.endswith(suffix)]
 
     def read_checkpoints(self) -> dict[TopicPartition, Offsets]:
         """What the checkpoints say; `Corruption` when one is damaged."""

@@ -8,6 +8,7 @@ directory beside the logs is described in `penstock.storage.directory`.
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
@@ -386,11 +387,27 @@ class Logs:
             with self._lock:
                 self._doomed.append(doomed)
 
-    def set_aside(self, topic: str, partition: int) -> None:
-        """Take a log out of service that no topic owns. Its files stay, under a name that says so."""
+    def set_aside(self, topic: str, partition: int, why: str) -> None:
+        """Take a log out of service that does not belong here. Its files stay, under a name that says so."""
         stray = self._move_away(topic, partition, STRAY_SUFFIX)
         if stray is not None:
-            _log.warning("no topic owns the log of %s-%d: it was moved to %s", topic, partition, stray)
+            _log.warning("the log of %s-%d is set aside as %s: %s", topic, partition, stray, why)
+
+    def warn_of_strays(self) -> None:
+        """Say how many logs stand aside: they take space, and only a person can tell whether to delete
+        them."""
+        for directory in self._directories:
+            strays = directory.strays() if directory.failure is None else []
+            if strays:
+                size = sum(self._size_bytes(path) for path in strays)
+                _log.warning(
+                    "%d logs stand aside in %s, in directories that end with %s, and take %d bytes; nothing "
+                    "reads them any more",
+                    *(len(strays), directory.path, STRAY_SUFFIX, size),
+                )
+
+    def _size_bytes(self, path: str) -> int:
+        return sum(self._disk.size(os.path.join(path, name)) for name in self._disk.list_dir(path))
 
     def _move_away(self, topic: str, partition: int, suffix: str) -> str | None:
         with self._lock:
