@@ -213,10 +213,6 @@ class ConsumerGroup:
             return GroupState.STABLE
         return GroupState.RECONCILING
 
-    @property
-    def classic_members(self) -> list[Member]:
-        return [member for member in self.members.values() if member.is_classic]
-
     def member(self, member_id: str) -> Member:
         found = self.members.get(member_id)
         if found is None:

@@ -45,11 +45,6 @@ class Program:
         return tuple(run for stage in self.stages for run in stage.runs)
 
     @cached_property
-    def stage_of(self) -> dict[int, int]:
-        """The stage of each run, by their numbers."""
-        return {run.number: number for number, stage in enumerate(self.stages) for run in stage.runs}
-
-    @cached_property
     def _parts(self) -> dict[int, Plan]:
         return {group.id: part(self.plan, group) for group in subtopologies(self.plan)}
 

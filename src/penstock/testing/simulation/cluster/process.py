@@ -30,14 +30,6 @@ class Process:
         """Whether something has happened in it since somebody looked."""
         self._connections: list[ProcessEnd] = []
 
-    @property
-    def is_dead(self) -> bool:
-        return self._dead
-
-    @property
-    def is_stopped(self) -> bool:
-        return self._backlog is not None
-
     def monotonic(self) -> float:
         return self._clock.monotonic()
 
