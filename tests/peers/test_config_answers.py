@@ -19,7 +19,9 @@ from tests.peers.asking import (
 )
 
 OTHER_DEFAULTS: Final = {
-    # Measured here, and other than Kafka's.
+    # Measured or bounded here, and other than Kafka's.
+    "queued.max.request.bytes",
+    "socket.listen.backlog.size",
     "socket.receive.buffer.bytes",
     "socket.send.buffer.bytes",
     # What each broker was started with.
@@ -53,11 +55,13 @@ def test_every_setting_of_the_broker_that_both_know_is_described_alike(pair: Pai
     both = (ours.keys() & theirs.keys()) - OTHER_DEFAULTS
     assert len(both) > 100
     assert {name: ours[name] for name in both} == {name: theirs[name] for name in both}
-    # What we know and Apache does not describe: a name of our own, and quotas that Kafka keeps apart.
+    # What we know and Apache does not describe: a name of our own, an internal one, and quotas that it keeps
+    # apart.
     assert ours.keys() - theirs.keys() == {
         "cluster.id",
         "follower.replication.throttled.rate",
         "leader.replication.throttled.rate",
+        "producer.id.expiration.check.interval.ms",
         "replica.alter.log.dirs.io.max.bytes.per.second",
     }
 
