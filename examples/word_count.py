@@ -4,7 +4,7 @@
     streams-wordcount-output    "all" → 1, "streams" → 1, … (counts are longs, eight bytes, big-endian)
 
 The output is a table: a compacted topic that gets each new count of a word. Topics that are missing are
-created.
+created, with three partitions: lines are counted side by side, and all counts of a word are in one partition.
 
     python examples/word_count.py --bootstrap-servers 127.0.0.1:9092
 """
@@ -41,13 +41,14 @@ def words(line: str) -> list[str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description="Counts words.")
     parser.add_argument("--bootstrap-servers", default="127.0.0.1:9092")
+    parser.add_argument("--partitions", type=int, default=3, help="of topics that are missing")
     parser.add_argument("--state-dir", help="where local state is kept")
     parser.add_argument("--master", default="local[*]", help="Spark's: this machine, or spark://host:port")
     options = parser.parse_args()
     application = Application(
         topology(), "streams-wordcount", options.bootstrap_servers, state_dir=options.state_dir
     )
-    return run(application, topics=TOPICS, partitions=1, master=options.master)
+    return run(application, topics=TOPICS, partitions=options.partitions, master=options.master)
 
 
 if __name__ == "__main__":

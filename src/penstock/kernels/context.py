@@ -59,9 +59,12 @@ class Context:
     close: Callable[[], None] | None = None
 
     def forward(self, record: Record, to: str | None = None) -> None:
-        """Hand a record to all children, or to the one that is named."""
+        """Hand a record to all children, or to the one that is named.
+
+        When a child fails, `plan/failures.py` reads its `name` from this frame.
+        """
         if to is None:
-            for _, process in self.children:
+            for name, process in self.children:  # noqa: B007
                 process(record)
             return
         for name, process in self.children:

@@ -1,4 +1,4 @@
-"""Punctuators: what is due when stream time or the wall clock has come to a point."""
+"""Punctuators: functions that are called when stream time or the wall clock has passed an interval."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ class _Scheduled:
     interval: int
     kind: str
     callback: Callable[[int], None]
+    node: str
     cancelled: bool = False
 
 
@@ -20,10 +21,13 @@ class Punctuators:
         self._scheduled: list[_Scheduled] = []
 
     def schedule(
-        self, interval: int, kind: str, callback: Callable[[int], None], now_ms: int
+        self, interval: int, kind: str, callback: Callable[[int], None], now_ms: int, node: str = ""
     ) -> Callable[[], None]:
-        """Stream time is aligned to the epoch and runs at once; the wall clock runs an interval from now."""
-        scheduled = _Scheduled(0 if kind == "stream_time" else now_ms + interval, interval, kind, callback)
+        """Call back in every interval. A punctuator of stream time is aligned to the epoch and due at once;
+        one of the wall clock is due an interval from now.
+        """
+        due = 0 if kind == "stream_time" else now_ms + interval
+        scheduled = _Scheduled(due, interval, kind, callback, node)
         self._scheduled.append(scheduled)
 
         def cancel() -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heapreplace
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from penstock.kernels.record import Headers
 from penstock.kernels.serdes import SerdeError
+
+LONGEST_TRACE: Final = 16_000
+"""Characters of a stack trace in a header; the end of a longer one is kept."""
 
 
 class RawRecord(NamedTuple):
@@ -58,14 +62,21 @@ class DeadLetters:
     topic: str
 
     def __call__(self, record: RawRecord, error: SerdeError) -> Produced | None:
-        reasons = (
-            ("__streams.errors.exception", type(error).__name__.encode()),
-            ("__streams.errors.message", str(error).encode()),
-            ("__streams.errors.topic", record.topic.encode()),
-            ("__streams.errors.partition", str(record.partition).encode()),
-            ("__streams.errors.offset", str(record.offset).encode()),
-        )
+        reasons = error_headers(error, record.topic, record.partition, record.offset)
         return Produced(self.topic, record.key, record.value, record.timestamp, (*record.headers, *reasons))
+
+
+def error_headers(error: Exception, topic: str, partition: int, offset: int) -> Headers:
+    """The headers of a dead letter, with Kafka's names."""
+    trace = "".join(traceback.format_exception(error))
+    return (
+        ("__streams.errors.exception", type(error).__name__.encode()),
+        ("__streams.errors.message", str(error).encode()),
+        ("__streams.errors.stacktrace", trace[-LONGEST_TRACE:].encode()),
+        ("__streams.errors.topic", topic.encode()),
+        ("__streams.errors.partition", str(partition).encode()),
+        ("__streams.errors.offset", str(offset).encode()),
+    )
 
 
 Times = Callable[[Sequence[RawRecord]], Iterable[int]]

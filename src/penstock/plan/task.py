@@ -19,6 +19,7 @@ from penstock.kernels.record import UNKNOWN_TIME, Metadata, Record
 from penstock.kernels.serdes import SerdeError, from_bytes, to_bytes
 from penstock.kernels.timestamps import OWN_TIME, Incoming
 from penstock.kernels.told import ToldRows
+from penstock.plan.failures import Failure, OnFailure, ProcessingError, fail_processing, failing_node
 from penstock.plan.nodes import Node, Sink, Source
 from penstock.plan.plan import Plan
 from penstock.plan.punctuation import Punctuators
@@ -71,6 +72,7 @@ class Task:
         now_ms: int = 0,
         on_put: OnPut | None = None,
         on_bad_record: OnBadRecord = fail,
+        on_failure: OnFailure = fail_processing,
         partitions: Mapping[str, int] | None = None,
         shared: Mapping[str, Cells] | None = None,
     ) -> None:
@@ -80,7 +82,8 @@ class Task:
         self.state = TaskState(application_id, now_ms=now_ms, caching=not emit_every_update)
         self.punctuators = Punctuators()
         self.outputs: list[Produced] = []
-        self._on_bad_record = on_bad_record
+        self._on_bad_record, self._on_failure = on_bad_record, on_failure
+        self._raw: RawRecord | None = None  # the record that is being processed
         self._partitions = partitions or {}
         self._partition_times: dict[tuple[str, int], int] = {}
         self._marks: dict[str, dict[str, int]] = {}
@@ -122,7 +125,7 @@ class Task:
         context.views = {table: views(table) for table in node.operation.tables_read()}
 
         def schedule(interval: int, kind: str, callback: Callable[[int], None]) -> Callable[[], None]:
-            return self.punctuators.schedule(interval, kind, callback, self.state.now_ms)
+            return self.punctuators.schedule(interval, kind, callback, self.state.now_ms, node.name)
 
         context.schedule = schedule
         return context
@@ -135,9 +138,34 @@ class Task:
                 self._processes[context.name] = self._sink(operation)
             else:
                 self._processes[context.name] = operation.bind(context)
+            if self._on_failure is not fail_processing:
+                self._processes[context.name] = self._guarded(context.name, self._processes[context.name])
         for context in self._contexts:
             children = self.plan.children[context.name]
             context.children = [(child, self._processes[child]) for child in children]
+
+    def _guarded(self, node: str, process: Process) -> Process:
+        """As in Kafka, a node that fails loses its record; the record's other ways through the topology go
+        on."""
+
+        def guarded(record: Record) -> None:
+            try:
+                process(record)
+            except Exception as error:
+                self._handle(error, node)
+
+        return guarded
+
+    def _handle(self, error: Exception, node: str) -> None:
+        """Ask the handler what becomes of a record on which a node failed."""
+        if isinstance(error, ProcessingError):
+            raise error
+        where, raw = self.state.metadata, self._raw
+        if raw is not None and (where is None or raw[:3] != where[:3]):
+            raw = None  # a change that was held back since an earlier record
+        letter = self._on_failure(Failure(error, node, self.plan.by_name[node].origin, where, raw))
+        if letter is not None:
+            self.outputs.append(letter)
 
     def _sink(self, sink: Sink) -> Process:
         outputs, plan, application_id = self.outputs, self.plan, self.state.application_id
@@ -162,30 +190,38 @@ class Task:
 
     def process(self, raw: RawRecord) -> None:
         """Take one record all the way through, then let punctuators of stream time have their turn."""
-        topic, partition, offset, own_time, raw_key, raw_value, headers = raw
+        topic = raw.topic
         inlet = self._inlets.get(topic) or self._inlet(topic)
         source = inlet.source
         try:
-            key = from_bytes(source.key_serde, topic, raw_key)
-            value = from_bytes(source.value_serde, topic, raw_value)
+            key = from_bytes(source.key_serde, topic, raw.key)
+            value = from_bytes(source.value_serde, topic, raw.value)
         except SerdeError as error:
             letter = self._on_bad_record(raw, error)
             if letter is not None:
                 self.outputs.append(letter)
             return
+        self._raw = raw
+        try:
+            self._take(raw, inlet, key, value)
+        except Exception as error:
+            self._handle(error, failing_node(error.__traceback__, self.source_of(topic)[0].name))
+
+    def _take(self, raw: RawRecord, inlet: _Inlet, key: Any, value: Any) -> None:
+        topic, partition, offset, own_time, _, _, headers = raw
+        source, state = inlet.source, self.state
         times, place = self._partition_times, (topic, partition)
         partition_time = times.get(place, UNKNOWN_TIME)
         if inlet.own_time and own_time >= 0:
             timestamp = own_time
         else:
-            now_ms = self.state.now_ms
-            incoming = Incoming(topic, partition, offset, own_time, key, value, headers, now_ms)
+            state.metadata = Metadata(topic, partition, offset, own_time, headers)
+            incoming = Incoming(topic, partition, offset, own_time, key, value, headers, state.now_ms)
             timestamp = source.extractor(incoming, partition_time)
         if timestamp > partition_time:
             times[place] = timestamp
         if timestamp < 0:
             return
-        state = self.state
         state.metadata = Metadata(topic, partition, offset, timestamp, headers)
         if source.is_global:
             inlet.process(Record(key, value, timestamp, headers))
@@ -261,16 +297,23 @@ class Task:
         return self.take_outputs()
 
     def flush(self) -> None:
-        """Tell the changes that were held back until the end of the step, upstream tables first."""
-        if self.state.caching:
-            for context in self._contexts:
-                for emitter in context.emitters:
+        """Forward the changes that were held back until the end of the step, upstream tables first."""
+        if not self.state.caching:
+            return
+        for context in self._contexts:
+            for emitter in context.emitters:
+                try:
                     emitter.flush()
+                except Exception as error:
+                    self._handle(error, failing_node(error.__traceback__, context.name))
 
     def advance_wall_clock(self, now_ms: int) -> None:
         self.state.now_ms = now_ms
-        self.state.metadata = None
-        self.punctuators.run("wall_clock_time", now_ms)
+        self.state.metadata = self._raw = None
+        try:
+            self.punctuators.run("wall_clock_time", now_ms)
+        except Exception as error:
+            self._handle(error, failing_node(error.__traceback__, self.plan.nodes[0].name))
 
     def take_outputs(self) -> list[Produced]:
         outputs = list(self.outputs)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from penstock.records import walk
 from penstock.spark import jvm_connector as connectors
-from penstock.spark import python
+from penstock.spark import logs, python
 from penstock.spark.java import find_java_home
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def session(
     # The workers run this very interpreter, where this package is installed.
     python.settle(master, sys.executable, os.environ)
     builder = SparkSession.builder.appName(app_name).master(master)
-    for name, value in {**defaults(master), **connector(jvm_connector), **conf}.items():
+    for name, value in logs.configured({**defaults(master), **connector(jvm_connector), **conf}).items():
         builder = builder.config(name, str(value).lower() if isinstance(value, bool) else value)
     if walk.ACTIVE == "pure":
         log.warning(

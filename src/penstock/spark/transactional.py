@@ -13,7 +13,6 @@ One transaction a batch, owned by the driver and shared by the tasks under one p
 from __future__ import annotations
 
 import logging
-import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from penstock.spark.clusters import cluster_for
 from penstock.spark.executors import wait_for_slots
+from penstock.spark.failures import is_hopeless
 from penstock.spark.options import WriteOptions
 from penstock.spark.progress import ASSUMED_RETENTION_MS, Batch, Decision, decide, last_committed
 from penstock.spark.sharding import gathered, sharded, unpacked
@@ -42,8 +42,6 @@ log = logging.getLogger(__name__)
 TRANSACTION_TIMEOUT_MS: Final = 600_000
 ATTEMPTS: Final = 4  # as often as Spark tries a task
 _RESULT: Final = "topic string, partition int, end bigint, records bigint"
-# What no second attempt would change: the rows, the options or the user are to blame.
-_FUTILE: Final = re.compile(r"\.(OptionError|UnknownTopic|Unsupported|Fenced): |cancelled")
 
 
 class NoExecutor(RuntimeError):
@@ -153,7 +151,7 @@ class TransactionalWriter:
                 raise
             except Exception as error:
                 self._owner.abort(self._deadline())  # raises `Fenced` when it is not ours any more
-                if attempt == self._attempts or _FUTILE.search(str(error)):
+                if attempt == self._attempts or is_hopeless(error):
                     raise
                 log.warning("batch %d, attempt %d failed and is repeated: %s", batch.batch_id, attempt, error)
                 continue

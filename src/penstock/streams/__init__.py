@@ -18,6 +18,7 @@ from penstock.kernels.windows import (
     UnlimitedWindows,
 )
 from penstock.plan.errors import TopologyError
+from penstock.plan.failures import FailureLetters, ProcessingError, fail_processing, skip_processing
 from penstock.plan.raw_records import DeadLetters, fail, skip
 from penstock.plan.row_functions import RecordExpression, RowExpression
 from penstock.streams.application import Application
@@ -42,6 +43,7 @@ from penstock.streams.serdes import (
     LongSerde,
     ProtobufSerde,
     Serde,
+    SerdeError,
     ShortSerde,
     StringSerde,
 )
@@ -60,6 +62,7 @@ __all__ = [
     "DoubleSerde",
     "EmitStrategy",
     "FailOnInvalidTimestamp",
+    "FailureLetters",
     "FloatSerde",
     "GlobalKTable",
     "IntSerde",
@@ -73,6 +76,7 @@ __all__ = [
     "LongSerde",
     "Materialized",
     "PartitionTimeOnInvalidTimestamp",
+    "ProcessingError",
     "Processor",
     "ProcessorContext",
     "ProtobufSerde",
@@ -84,6 +88,7 @@ __all__ = [
     "RegistryProtobufSerde",
     "RowExpression",
     "Serde",
+    "SerdeError",
     "SessionSpec",
     "SessionWindows",
     "ShortSerde",
@@ -102,6 +107,8 @@ __all__ = [
     "WindowSpec",
     "Windowed",
     "fail",
+    "fail_processing",
     "run",
     "skip",
+    "skip_processing",
 ]

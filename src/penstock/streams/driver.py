@@ -12,6 +12,7 @@ from typing import Any
 from penstock.kernels.record import Headers, Record
 from penstock.kernels.serdes import Serde, from_bytes, to_bytes
 from penstock.kernels.windows import Duration, millis
+from penstock.plan.failures import OnFailure, fail_processing
 from penstock.plan.raw_records import OnBadRecord, Produced, RawRecord, fail
 from penstock.plan.task import Task
 from penstock.streams.topology import Topology
@@ -31,6 +32,7 @@ class TopologyTestDriver:
         start_ms: int = 0,
         emit_every_update: bool = True,
         on_bad_record: OnBadRecord = fail,
+        on_failure: OnFailure = fail_processing,
     ) -> None:
         self._plan = topology.plan
         self._now_ms = start_ms
@@ -44,6 +46,7 @@ class TopologyTestDriver:
             now_ms=start_ms,
             on_put=self._log,
             on_bad_record=on_bad_record,
+            on_failure=on_failure,
         )
 
     def __enter__(self) -> TopologyTestDriver:

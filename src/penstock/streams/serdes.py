@@ -48,13 +48,20 @@ __all__ = [
 
 @dataclass(frozen=True)
 class JsonSerde:
-    """JSON, UTF-8, keys of objects in order, so that equal values have equal bytes."""
+    """JSON, UTF-8, keys of objects in order, so that equal values have equal bytes. JSON has no NaN and no
+    infinity: they are refused in both directions, since other languages could not read them.
+    """
 
     def serialize(self, topic: str, value: Any) -> bytes:
-        return json.dumps(value, separators=(",", ":"), sort_keys=True, ensure_ascii=False).encode()
+        text = json.dumps(value, separators=(",", ":"), sort_keys=True, ensure_ascii=False, allow_nan=False)
+        return text.encode()
 
     def deserialize(self, topic: str, data: bytes) -> Any:
-        return json.loads(data)
+        return json.loads(data, parse_constant=_refuse)
+
+
+def _refuse(constant: str) -> Any:
+    raise ValueError(f"{constant} is not JSON")
 
 
 @dataclass(frozen=True)

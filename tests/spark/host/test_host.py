@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from confluent_kafka.admin import AdminClient
 
 from penstock.client.targets import Target
+from penstock.plan.failures import ProcessingError
 from penstock.spark.host.host import Host
 from penstock.streams import (
     KeyValueSpec,
@@ -159,6 +161,34 @@ def test_a_poison_pill_ends_the_application_when_nothing_else_is_said(run: Run, 
     assert application.state == "failed"
     assert "the record of pills-0 at offset 0 cannot be read" in str(application.error)
     assert topics.read("never") == []
+
+
+def halved(value: str) -> str:
+    return str(10 // int(value))
+
+
+def test_a_function_that_fails_is_one_sentence_with_its_record_and_its_node(
+    run: Run, topics: Topics, caplog: pytest.LogCaptureFixture
+) -> None:
+    topics.create("divided", "halves")
+    builder = StreamsBuilder(key_serde=StringSerde(), value_serde=StringSerde())
+    builder.stream("divided").map_values(halved).to("halves")
+    topics.write("divided", [("k", "5"), ("k", "0")])
+    application = run(builder.build(), "dividing")
+    assert application.state == "failed"
+    assert isinstance(application.error, ProcessingError)
+    assert re.fullmatch(
+        r"node KSTREAM-MAPVALUES-0000000001 \(test_host.py:\d+\) failed on the record at offset 1 of "
+        r"divided-0: ZeroDivisionError: integer division or modulo by zero \(test_host.py:\d+ in halved\)",
+        str(application.error),
+    )
+    told = [record.getMessage() for record in caplog.records if "ZeroDivisionError" in record.getMessage()]
+    assert told == [f"application dividing has failed: {application.error}"]
+    settings = {"processing.exception.handler": "skip", "errors.dead.letter.queue.topic.name": "undivided"}
+    topics.create("undivided")
+    assert run(builder.build(), "dividing", settings).error is None
+    assert [value for _, value, _ in topics.read("halves")] == [b"2"]
+    assert [value for _, value, _ in topics.read("undivided")] == [b"0"]
 
 
 def test_topics_that_are_joined_need_equally_many_partitions(run: Run, topics: Topics) -> None:

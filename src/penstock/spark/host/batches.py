@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, Protocol
@@ -16,6 +15,7 @@ from pyspark.sql import functions as f
 from penstock.security.client_settings import ClientSettings
 from penstock.spark.checkpoints import Checkpoint
 from penstock.spark.clusters import cluster_for
+from penstock.spark.failures import is_passing
 from penstock.spark.host.commits import Commits
 from penstock.spark.host.expressions import Computed
 from penstock.spark.host.program import CLIENT_ID, Order, Program
@@ -38,16 +38,6 @@ log = logging.getLogger(__name__)
 PATIENCE_SECONDS: Final = 60.0
 ATTEMPTS: Final = 4  # as often as Spark tries a task
 WRITTEN: Final = frozenset({"key", "value", "topic", "partition", "headers", "timestamp"})
-# What a repetition may heal: processes and connections that were lost. A user's function fails again.
-_PASSING: Final = re.compile(
-    r"penstock\.wire\.|ExecutorLost|Executor heartbeat|worker exited|crashed|FetchFailed|fetch failed|"
-    r"[Bb]arrier|Connection (reset|refused)|SparkOutOfMemory|Remote RPC client disassociated|"
-    r"failed to connect back|CANNOT_OPEN_SOCKET"  # Spark gives a Python worker ten seconds to start
-)
-
-
-def is_passing(error: BaseException) -> bool:
-    return _PASSING.search(str(error)) is not None
 
 
 class Sink(Protocol):

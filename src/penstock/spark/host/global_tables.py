@@ -35,6 +35,7 @@ class GlobalTables:
                 program.part(group.id),
                 application_id=program.application_id,
                 on_bad_record=program.on_bad_record,
+                on_failure=program.on_failure,
             )
             for group in subtopologies(program.plan)
             if group.is_global

@@ -28,8 +28,9 @@ from penstock.security.client_settings import ClientSettings
 from penstock.spark.checkpoints import Checkpoint
 from penstock.spark.clusters import cluster_for
 from penstock.spark.datasource import PenstockDataSource
+from penstock.spark.failures import is_passing, of_the_application
 from penstock.spark.host import internal_topics
-from penstock.spark.host.batches import ATTEMPTS, Batches, is_passing
+from penstock.spark.host.batches import ATTEMPTS, Batches
 from penstock.spark.host.commits import Commits
 from penstock.spark.host.expressions import Computed, compiled
 from penstock.spark.host.program import CLIENT_ID, Order, Program
@@ -40,6 +41,7 @@ from penstock.spark.host.stages import stages
 from penstock.spark.host.standing_by import InstanceDirectory, Turn
 from penstock.spark.host.starting import input_places, starting_offsets
 from penstock.spark.host.task_cache import new_task
+from penstock.spark.logs import REPORTED_BY_US, quieten
 from penstock.spark.options import SERVERS, write_options
 from penstock.spark.progress import last_committed
 from penstock.spark.source import to_json
@@ -80,6 +82,7 @@ class Host:
         return self._state
 
     def start(self, spark: SparkSession, trigger: Mapping[str, Any] | None) -> None:
+        quieten(spark, REPORTED_BY_US)
         spark.dataSource.register(PenstockDataSource)
         spark.dataSource.register(ApplicationDataSource)
         directory = InstanceDirectory(self.settings.state_dir / self.application_id)
@@ -121,7 +124,7 @@ class Host:
             self._take_turns(spark, trigger, turn, directory.path)
             self._state = CLOSED
         except Exception as error:
-            self.error = self.error or error
+            self.error = self.error or of_the_application(error) or error
             self._state = FAILED
             log.error("application %s has failed: %s", self.application_id, self.error)
         finally:
@@ -202,6 +205,7 @@ class Host:
             ),
             emit_every_update=self.settings.emit_every_update,
             on_bad_record=self.settings.on_bad_record,
+            on_failure=self.settings.on_failure,
             computed=tuple(one.head.source for one in self._computed),
         )
 
@@ -232,8 +236,8 @@ class Host:
                 try:
                     batches.run(rows, batch_id)
                 except Exception as error:
-                    self.error = error
-                    raise
+                    self.error = of_the_application(error) or error
+                    raise self.error from None
 
         stream = self._source(spark, begin).writeStream.option("checkpointLocation", str(checkpoint))
         stream = stream.queryName(f"{self.application_id}-{self.program.run_id[:8]}")

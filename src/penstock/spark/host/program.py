@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
+from penstock.plan.failures import OnFailure, fail_processing
 from penstock.plan.groups import part, subtopologies
 from penstock.plan.nodes import Source
 from penstock.plan.plan import Plan
@@ -37,6 +38,7 @@ class Program:
     """All partitions of the topics of global tables."""
     emit_every_update: bool
     on_bad_record: OnBadRecord
+    on_failure: OnFailure = fail_processing
     computed: tuple[Source, ...] = ()
     """Sources behind which Spark computes expressions, as the topology has them (`expressions.py`)."""
 

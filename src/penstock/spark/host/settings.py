@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from penstock.plan.failures import FailureLetters, OnFailure, fail_processing, skip_processing
 from penstock.plan.raw_records import DeadLetters, OnBadRecord, fail, skip
 from penstock.spark.transactional import TRANSACTION_TIMEOUT_MS
 
@@ -24,6 +25,12 @@ _HANDLERS: Final[Mapping[str, OnBadRecord]] = {
     "org.apache.kafka.streams.errors.LogAndFailExceptionHandler": fail,
     "org.apache.kafka.streams.errors.LogAndContinueExceptionHandler": skip,
 }
+_CONTINUE: Final[Mapping[str, bool]] = {
+    "fail": False,
+    "skip": True,
+    "org.apache.kafka.streams.errors.LogAndFailProcessingExceptionHandler": False,
+    "org.apache.kafka.streams.errors.LogAndContinueProcessingExceptionHandler": True,
+}
 _CACHE: Final = ("statestore.cache.max.bytes", "cache.max.bytes.buffering")
 _KNOWN: Final = {
     *(
@@ -34,7 +41,8 @@ _KNOWN: Final = {
         "transaction.timeout.ms",
     ),
     *("session.timeout.ms", "heartbeat.interval.ms", "max.offsets.per.trigger", "emit.every.update"),
-    *("deserialization.exception.handler", "errors.dead.letter.queue.topic.name", "compression.type"),
+    *("deserialization.exception.handler", "processing.exception.handler"),
+    *("errors.dead.letter.queue.topic.name", "compression.type"),
     *_CACHE,
 }
 
@@ -57,6 +65,7 @@ class HostSettings:
     """The bound of a batch, and so of the memory of a task."""
     emit_every_update: bool
     on_bad_record: OnBadRecord
+    on_failure: OnFailure
     compression: str
 
 
@@ -79,6 +88,7 @@ def host_settings(given: Mapping[str, str], state_dir: str | Path | None = None)
         emit_every_update=_one_of(given, "emit.every.update", ("false", "true")) == "true"
         or any(given.get(name) == "0" for name in _CACHE),
         on_bad_record=_on_bad_record(given),
+        on_failure=_on_failure(given),
         compression=given.get("compression.type", "none"),
     )
 
@@ -91,6 +101,16 @@ def _on_bad_record(given: Mapping[str, str]) -> OnBadRecord:
     if name not in _HANDLERS:
         raise SettingError(f"deserialization.exception.handler is fail or skip, not {name!r}")
     return _HANDLERS[name]
+
+
+def _on_failure(given: Mapping[str, str]) -> OnFailure:
+    name = given.get("processing.exception.handler", "fail")
+    if name not in _CONTINUE:
+        raise SettingError(f"processing.exception.handler is fail or skip, not {name!r}")
+    if not _CONTINUE[name]:
+        return fail_processing
+    letters = given.get("errors.dead.letter.queue.topic.name")
+    return FailureLetters(letters) if letters else skip_processing
 
 
 def _one_of(given: Mapping[str, str], name: str, allowed: tuple[str, ...]) -> str:

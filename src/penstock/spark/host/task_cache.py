@@ -85,6 +85,7 @@ def new_task(program: Program, order: Order, group: int, shard: int) -> Task:
         emit_every_update=program.emit_every_update,
         now_ms=order.now_ms,
         on_bad_record=program.on_bad_record,
+        on_failure=program.on_failure,
         partitions=program.partitions,
         shared=global_tables(program, order.global_ends),
     )
