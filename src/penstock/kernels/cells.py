@@ -27,26 +27,26 @@ def _nothing() -> None:
 
 
 class Cells:
-    """A map from bytes to bytes that can be scanned in the order of its keys and tells what changed in it."""
+    """A map from bytes to bytes that can be scanned in the order of its keys and reports what changed."""
 
     __slots__ = ("_cells", "_dirty", "_keys", "_on_put", "get", "name", "settle", "topic")
 
     def __init__(self, name: str, on_put: OnPut | None = None, topic: str | None = None) -> None:
         self.name = name
         self.topic = topic or name
-        """Its changelog: what serdes are told, as in Kafka."""
+        """The name of its changelog, which serdes get as their topic, as in Kafka."""
         self._cells: dict[bytes, Cell] = {}
         self.get: Callable[[bytes], Cell | None] = self._cells.get  # the dictionary stays the same one
         self._keys: SortedKeys | None = (
             None  # made by the first scan; a store that is never scanned needs none
         )
-        self._dirty: dict[bytes, bool] = {}  # what changed, and whether the changelog is to be told
+        self._dirty: dict[bytes, bool] = {}  # what changed, and whether the changelog gets it
         self._on_put = on_put
         self.settle: Callable[[], None] = _nothing
         """Called before the cells are looked at as a whole: a store may have rows that are no bytes yet."""
 
     @property
-    def tells_puts(self) -> bool:
+    def reports_puts(self) -> bool:
         return self._on_put is not None
 
     def __len__(self) -> int:
@@ -66,7 +66,7 @@ class Cells:
             self._on_put(self.name, key, value, timestamp)
 
     def forget(self, key: bytes) -> None:
-        """Remove a cell that expired. The changelog is not told: its own retention deletes what it has."""
+        """Remove a cell that expired. The changelog needs no record of it: its own retention deletes it."""
         self._remove(key)
         self._dirty[key] = False
 
@@ -86,10 +86,10 @@ class Cells:
             if cell is not None:
                 yield key, cell
 
-    def told_changes(self) -> list[Entry]:
-        """What a changelog is to be told of the changes that `take_changes` will give."""
+    def changelog_entries(self) -> list[Entry]:
+        """The entries for the changelog among the changes that `take_changes` will give."""
         self.settle()
-        return [(key, self._cells.get(key)) for key, told in self._dirty.items() if told]
+        return [(key, self._cells.get(key)) for key, logged in self._dirty.items() if logged]
 
     def take_changes(self) -> list[Entry]:
         """What changed since this was last asked; `None` stands for a cell that is gone."""

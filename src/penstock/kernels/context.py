@@ -32,7 +32,7 @@ class TaskState:
     commit_requested: bool = False
     held: dict[str, dict[bytes, Held]] = field(
         default_factory=dict
-    )  # changes to be told when the step ends, by store
+    )  # changes to be forwarded when the step ends, by store
 
     @property
     def record_time(self) -> int:
@@ -82,9 +82,9 @@ class Context:
 
 
 class Emitter:
-    """How a table with a store tells its changes: each at once, or the last of each key when the step ends.
+    """How a table with a store emits its changes: each at once, or the last of each key when the step ends.
 
-    Operators that share a store share what is held back, so that the last change of a key is what is told.
+    Operators that share a store share what is held back, so that the last change of a key is emitted.
     """
 
     def __init__(self, context: Context, store: Any, *, send_old: bool, cached: bool = True) -> None:
@@ -92,12 +92,13 @@ class Emitter:
         self.cached = cached and context.task.caching
         self.needs_old = (
             send_old or self.cached
-        )  # held back, a row that came and went need not be told at all
+        )  # held back, a row that came and went need not be emitted at all
         self._held: dict[bytes, Held] = context.task.held.setdefault(store.name, {})
         context.emitters.append(self)
 
     def needs_old_of(self, raw_key: bytes) -> bool:
-        """Whether the next change of this row must say the old value: held back, the first of a step must."""
+        """Whether the next change of this row needs the old value. While changes are held back, the first one
+        of a step does."""
         return raw_key not in self._held if self.cached else self._send_old
 
     def emit(
@@ -111,7 +112,7 @@ class Emitter:
         is_latest: bool = True,
     ) -> None:
         if self.cached:
-            held = self._held.pop(raw_key, None)  # it goes to the end: rows are told in the order of the last
+            held = self._held.pop(raw_key, None)  # rows are emitted in the order of their last change
             first_old = old if held is None else held[0]
             metadata = self._context.task.metadata
             self._held[raw_key] = (first_old, key, new, timestamp, headers, is_latest, metadata)

@@ -192,7 +192,7 @@ class AnswerSubscription(Operation):
 
 @dataclass(frozen=True)
 class AnswerChange(Operation):
-    """A change of the second table is told to all who subscribed at its key."""
+    """A change of the second table becomes an answer to every subscription at its key."""
 
     store: str
 

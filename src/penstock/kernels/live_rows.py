@@ -1,7 +1,7 @@
 """Rows that an aggregation changes again and again within a step, as values: they become bytes once, when the
 step ends or somebody else looks.
 
-Only where changes are told at the end of a step, and nobody wants to hear of every put. The values are the
+Only where changes are emitted at the end of a step, and no listener wants every put. The values are the
 aggregation's own: its function may change them in place, since what it returns takes their place.
 """
 

@@ -35,8 +35,9 @@ class Operation:
         """Nodes of the tables whose current rows it looks up."""
         return ()
 
-    def reads_told_rows(self) -> bool:
-        """Whether it reads tables as they were told, and not as they are, while changes are held back."""
+    def reads_emitted_rows(self) -> bool:
+        """Whether it reads tables as they were last emitted, and not as they are, while changes are held
+        back."""
         return False
 
     def wants_old(self, parents: Parents) -> tuple[tuple[str, bool], ...]:

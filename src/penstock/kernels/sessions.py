@@ -45,7 +45,7 @@ class SessionAggregate(TableOperation):
         windows = self.windows
         emitter = Emitter(context, store, send_old=self.send_old, cached=self.caching and not self.on_close)
 
-        def tell(session: Windowed, new: Any, old: Any) -> None:
+        def emit(session: Windowed, new: Any, old: Any) -> None:
             if not self.on_close:
                 emitter.emit(store.raw_key(session), session, new, old, session.end, ())
 
@@ -67,10 +67,10 @@ class SessionAggregate(TableOperation):
                 if (session.start, session.end) != (timestamp, timestamp):
                     for known, known_aggregate in near:
                         store.remove(known)
-                        tell(known, None, known_aggregate)
+                        emit(known, None, known_aggregate)
                 aggregate = self.aggregator(key, value, aggregate)
                 store.put(session, aggregate)
-                tell(session, aggregate, None)
+                emit(session, aggregate, None)
             if self.on_close:
                 self._tell_closed(context, store, record, close_time)
 

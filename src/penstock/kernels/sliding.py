@@ -131,7 +131,7 @@ class _Sliding:
             return
         start = record.timestamp + 1
         self._store.put(record.key, around.right.value, start, around.right.timestamp)
-        self._tell(record, start, around.right.value, None, around.right.timestamp)
+        self._emit(record, start, around.right.value, None, around.right.timestamp)
 
     def _update(self, record: Record, start: int, row: Stamped) -> None:
         if start + self._difference < self._close_time:
@@ -140,9 +140,9 @@ class _Sliding:
         when = record.timestamp if before is None else latest(record.timestamp, row.timestamp)
         new = self._aggregator(record.key, record.value, deepcopy(before))  # it may change it in place
         self._store.put(record.key, new, start, when)
-        self._tell(record, start, new, before, when)
+        self._emit(record, start, new, before, when)
 
-    def _tell(self, record: Record, start: int, new: Any, old: Any, when: int) -> None:
+    def _emit(self, record: Record, start: int, new: Any, old: Any, when: int) -> None:
         window = Windowed(record.key, start, start + self._difference)
         raw = self._store.raw_key(record.key, start)
         self._teller.update(raw, window, new, old, when, record.headers)

@@ -28,7 +28,7 @@ class KeyValueStore:
         self.name, self.topic = cells.name, cells.topic
         self.cells = cells
         self._key, self._value, self._task = key_serde, value_serde, task
-        self.live = None if cells.tells_puts else LiveRows(cells, self._write)
+        self.live = None if cells.reports_puts else LiveRows(cells, self._write)
 
     def raw_key(self, key: Any) -> bytes:
         raw = to_bytes(self._key, self.topic, key)
@@ -201,7 +201,7 @@ class VersionedStore(KeyValueStore):
 
     def _expire(self, raw: bytes, horizon: int) -> None:
         """Of the versions before `horizon` only the last one still says what held at it, unless that is
-        nothing. The changelog is told: it is compacted, and no retention could know which are the last.
+        nothing. The changelog gets them too: it is compacted, and no retention could know which are the last.
         """
         old = list(self._versions(raw, None, horizon))
         kept = 0 if old and old[-1][1].value == _NOTHING else 1

@@ -1,9 +1,9 @@
-"""Joins of two streams in a window. What met nobody is told by left and outer joins when its window has
+"""Joins of two streams in a window. Left and outer joins emit a record without a match when its window has
 closed.
 
-Each side first joins with what the other one has, and is then kept for it (`KeepForJoin`). Kafka tells
-unmatched records at most once a second of wall-clock time; here they are told as soon as stream time closes
-their window, so that results do not depend on when they were computed.
+A record first joins with what the other side has, and is then kept for the other side (`KeepForJoin`). Kafka
+emits unmatched records at most once a second of wall-clock time. Here they are emitted as soon as stream time
+closes their window, so that results do not depend on when they were computed.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class StreamJoinSide(Operation):
     windows: JoinWindows
     joiner: Function  # (left, right) → value, or (key, left, right) → value
     with_key: bool = False
-    outer: bool = False  # this side's records are told even if they meet nobody
+    outer: bool = False  # this side's records are emitted even without a match
     buffer: str | None = None  # where they wait, in left and outer joins
 
     def own_stores(self) -> tuple[str, ...]:
@@ -79,7 +79,7 @@ class _Side:
         if key is None or value is None:
             return
         if self._buffer is not None and time == stream_time:
-            self._tell_unmatched(self._buffer, record, stream_time)
+            self._emit_unmatched(self._buffer, record, stream_time)
         first, last = max(0, time - self._before), max(0, time + self._after)
         met = False
         for other_time, other in list(self._other.fetch_range(key, first, last)):
@@ -89,10 +89,10 @@ class _Side:
             joined = self._joined(key, value, other.value)
             self._context.forward(Record(key, joined, latest(time, other_time), record.headers))
         if self._operation.outer and not met:
-            self._keep_or_tell(record, last, stream_time)
+            self._keep_or_emit(record, last, stream_time)
 
-    def _keep_or_tell(self, record: Record, last: int, stream_time: int) -> None:
-        """A record that met nobody waits for its window to close; one that came too late for that is told
+    def _keep_or_emit(self, record: Record, last: int, stream_time: int) -> None:
+        """A record without a match waits for its window to close; one that came too late for that is emitted
         now.
         """
         if self._buffer is None or last < stream_time:
@@ -101,13 +101,13 @@ class _Side:
         self._marks["min_time"] = min(record.timestamp, self._marks.get("min_time", _NEVER))
         self._buffer.add(record.key, record.timestamp, self._operation.is_left, record.value)
 
-    def _tell_unmatched(self, buffer: OuterBuffer, record: Record, stream_time: int) -> None:
+    def _emit_unmatched(self, buffer: OuterBuffer, record: Record, stream_time: int) -> None:
         grace = self._operation.windows.grace_ms
         if self._marks.get("min_time", _NEVER) + self._after + grace >= stream_time:
             return
         self._marks["min_time"] = _NEVER
         windows = self._operation.windows
-        open_sides: set[bool] = set()  # times only grow from here, so an open side has nothing more to tell
+        open_sides: set[bool] = set()  # times only grow from here, so an open side has nothing more to emit
         for waiting in buffer.all():
             self._marks["min_time"] = waiting.timestamp
             if len(open_sides) == 2:

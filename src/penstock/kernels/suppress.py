@@ -15,7 +15,7 @@ from penstock.kernels.suppress_buffer import SuppressBuffer
 
 
 class BufferFull(RuntimeError):
-    """A suppression that must not tell early has more to hold than it may."""
+    """A suppression that must not emit early has more to hold than it may."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Suppress(TableOperation):
     until_close: bool = False
     max_records: int | None = None
     max_bytes: int | None = None
-    emit_early: bool = False  # what a full buffer does: tell the oldest early, or fail
+    emit_early: bool = False  # what a full buffer does: emit the oldest early, or fail
 
     def own_stores(self) -> tuple[str, ...]:
         return (self.store,)

@@ -38,7 +38,7 @@ class TableJoinSide(TableOperation):
     def tables_read(self) -> tuple[str, ...]:
         return (self.other,)
 
-    def reads_told_rows(self) -> bool:
+    def reads_emitted_rows(self) -> bool:
         return True
 
     def wants_old(self, parents: Parents) -> tuple[tuple[str, bool], ...]:

@@ -104,7 +104,7 @@ class WindowStore:
         self._key, self._value, self._task, self._marks = key_serde, value_serde, task, marks
         self._size_ms, self._duplicates = size_ms, retain_duplicates
         self._expiry = Expiry(cells, retention_ms, marks)
-        self.live = None if cells.tells_puts or retain_duplicates else LiveRows(cells, self._settle)
+        self.live = None if cells.reports_puts or retain_duplicates else LiveRows(cells, self._settle)
 
     def loaded(self) -> None:
         """Called when the cells were loaded."""
@@ -201,7 +201,7 @@ class WindowStore:
             yield self._windowed(raw), self._stamped(cell).value
 
     def fetch_closed(self, first: int, last: int) -> Iterator[tuple[Windowed, Stamped]]:
-        """The same by time, then by key: the order in which final results are told."""
+        """The same by time, then by key: the order in which final results are emitted."""
         # A millisecond more than other reads have, as in Kafka: without grace a window closes as it expires.
         oldest = self._expiry.oldest_readable - 1
         for raw, cell in list(self._expiry.between(first, last, oldest)):

@@ -1,4 +1,4 @@
-"""Aggregations in time windows, tumbling or hopping, and what is told when windows close."""
+"""Aggregations in time windows, tumbling or hopping, and final results when windows close."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class WindowedAggregation(TableOperation):
 
     store: str = ""
     caching: bool = True
-    on_close: bool = False  # tell a window once, when it is closed, instead of at each update
+    on_close: bool = False  # emit a window once, when it is closed, instead of at each update
 
     def own_stores(self) -> tuple[str, ...]:
         return (self.store,)

@@ -13,12 +13,12 @@ from typing import Any, Final, NamedTuple
 
 from penstock.kernels.cells import Cells, Entry, OnPut
 from penstock.kernels.context import Context, Getter, Process, TaskState
+from penstock.kernels.emitted_rows import EmittedRows
 from penstock.kernels.expressions import NeedsSpark
 from penstock.kernels.operation import TableOperation
 from penstock.kernels.record import UNKNOWN_TIME, Metadata, Record
 from penstock.kernels.serdes import SerdeError, from_bytes, to_bytes
 from penstock.kernels.timestamps import OWN_TIME, Incoming
-from penstock.kernels.told import ToldRows
 from penstock.plan.failures import Failure, OnFailure, ProcessingError, fail_processing, failing_node
 from penstock.plan.nodes import Node, Sink, Source
 from penstock.plan.plan import Plan
@@ -104,13 +104,13 @@ class Task:
         }
         self._global_stores = global_stores(plan)
         self._views = _Views(plan, self.stores)
-        self._told_views = self._views
+        self._emitted_views = self._views
         if self.state.caching:
-            told = {
-                name: ToldRows(store, self.state.held.setdefault(name, {}))
+            emitted = {
+                name: EmittedRows(store, self.state.held.setdefault(name, {}))
                 for name, store in self.stores.items()
             }
-            self._told_views = _Views(plan, told)
+            self._emitted_views = _Views(plan, emitted)
         self._contexts = [self._context(node) for node in plan.nodes]
         self._processes: dict[str, Process] = {}
         self._bind()
@@ -121,7 +121,7 @@ class Task:
     def _context(self, node: Node) -> Context:
         context = Context(node.name, self.state, marks=self._marks.setdefault(f"node {node.name}", {}))
         context.stores = {name: self.stores[name] for name in (*self._global_stores, *node.stores)}
-        views = self._told_views if node.operation.reads_told_rows() else self._views
+        views = self._emitted_views if node.operation.reads_emitted_rows() else self._views
         context.views = {table: views(table) for table in node.operation.tables_read()}
 
         def schedule(interval: int, kind: str, callback: Callable[[int], None]) -> Callable[[], None]:
@@ -320,10 +320,10 @@ class Task:
         self.outputs.clear()  # the sinks hold this very list
         return outputs
 
-    def told_changes(self) -> dict[str, list[Entry]]:
-        """What the changelogs are to be told of the changes that `take_changes` will give."""
+    def changelog_entries(self) -> dict[str, list[Entry]]:
+        """The entries for the changelogs among the changes that `take_changes` will give, by store."""
         logged = (spec.name for spec in self.plan.used_stores if spec.logging and spec.name in self.cells)
-        return {name: told for name in logged if (told := self.cells[name].told_changes())}
+        return {name: found for name in logged if (found := self.cells[name].changelog_entries())}
 
     def take_changes(self) -> Snapshot:
         """What changed in the state since this was last asked."""

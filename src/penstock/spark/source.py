@@ -99,7 +99,7 @@ class PenstockStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._last_offsets: Offsets | None = None
         """Where an available-now query ends; None in any other."""
         self._shown: OffsetJson | None = None
-        """What the consumer group was last told."""
+        """What was last committed for the consumer group."""
         self._topic_ids = TopicIds()
         self._anew: tuple[OffsetJson, set[str]] = ({}, set())
         """The start of a batch, and the topics that were created anew before it: it reads them from their
@@ -165,7 +165,7 @@ class PenstockStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             deadline = Deadline(min(REPORT_SECONDS, self._options.patience_seconds))
             return to_json(self._ends(self._look(deadline), deadline))
         except (WireError, DataLoss) as error:
-            log.warning("the lag cannot be told: %s", error)
+            log.warning("the lag is not known: %s", error)
             return None
 
     def partitions(self, start: OffsetJson, end: OffsetJson) -> Sequence[InputPartition]:

@@ -21,7 +21,7 @@ from penstock.streams.topology import Topology
 class TopologyTestDriver:
     """Every record goes all the way through, repartition topics included, before `pipe` returns.
 
-    With `emit_every_update=False` tables tell one update a key and `pipe_all`, as a micro-batch does.
+    With `emit_every_update=False` tables emit one update for each key and `pipe_all`, as a micro-batch does.
     """
 
     def __init__(

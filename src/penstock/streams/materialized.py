@@ -53,7 +53,7 @@ class Materialized:
 
 @dataclass(frozen=True)
 class BufferConfig:
-    """How much a suppression may hold. When full, it tells the oldest early, or fails."""
+    """How much a suppression may hold. When full, it emits the oldest early, or fails."""
 
     max_records: int | None = None
     max_bytes: int | None = None
@@ -70,12 +70,12 @@ class Suppressed:
 
     @staticmethod
     def until_window_closes(buffer: BufferConfig | None = None, name: str | None = None) -> Suppressed:
-        """One result a window: the final one. The buffer must hold all open windows, so it may not tell
+        """One result a window: the final one. The buffer must hold all open windows, so it may not emit
         early.
         """
         buffer = buffer or BufferConfig()
         if buffer.emit_early:
-            raise ValueError("a final result cannot be told early: leave out emit_early")
+            raise ValueError("a final result cannot be emitted early: leave out emit_early")
         return Suppressed(None, buffer, name)
 
     @staticmethod

@@ -15,7 +15,8 @@ from penstock.streams.graph import Graph
 
 @dataclass(frozen=True)
 class WindowJoin:
-    """A join as it was asked for. `left`: records of this side that met nobody are told; `outer`: of both."""
+    """A join as the user asked for it. `left`: records of this side without a match are emitted; `outer`:
+    those of both sides."""
 
     joiner: Any
     windows: JoinWindows

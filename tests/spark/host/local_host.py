@@ -17,7 +17,7 @@ from penstock.plan.raw_records import RawRecord, fail
 from penstock.plan.task import Snapshot
 from penstock.spark.host import restoring, rows, task_cache, work
 from penstock.spark.host.internal_topics import internal_topics
-from penstock.spark.host.program import Order, Program
+from penstock.spark.host.program import BatchAttempt, Program
 from penstock.spark.host.stages import stages
 from penstock.streams import Topology
 from penstock.wire.partitioner import partition_for_key
@@ -48,27 +48,27 @@ class LocalHost:
         self.log: dict[tuple[str, int], list[tuple[Any, Any, int]]] = {}
         self.restored = 0
         monkeypatch.setattr(task_cache, "restore", self._restore)
-        task_cache._kept.clear()
+        task_cache._cached.clear()
 
     def batch(self, records: list[tuple[Any, ...]], chooser: Random) -> None:
         """Records are topic, key, value and time."""
         raw = [self._raw(*record) for record in records]
-        order = Order(self._version, f"t{self._version}", dict(self._tokens), 0, {}, {})
+        attempt = BatchAttempt(self._version, f"t{self._version}", dict(self._tokens), 0, {}, {})
         found = self._read(raw)
         for number, stage in enumerate(self._program.stages):
             shards = self._shuffled(found, number, stage.shards, chooser)
             found = []
             for partition, batches in enumerate(shards):
-                shard = work._Shard(self._program, order, number, partition)
+                shard = work._Shard(self._program, attempt, number, partition)
                 stateful = stage.keeps_state or number
                 found += list(shard.stateful(batches) if stateful else shard.stateless(batches))
         self._append(found)
-        self._tokens[self._version] = order.token
+        self._tokens[self._version] = attempt.token
         self._version += 1
 
     def forget(self, *, files: bool) -> None:
         """Other workers, and other disks."""
-        task_cache._kept.clear()
+        task_cache._cached.clear()
         if files:
             shutil.rmtree(self._program.state, ignore_errors=True)
 
@@ -85,8 +85,10 @@ class LocalHost:
         for place in dict.fromkeys((record.topic, record.partition) for record in raw):
             mine = [record for record in raw if (record.topic, record.partition) == place]
             topics, partitions, offsets, times, keys, values, headers = map(list, zip(*mine, strict=True))
-            made = rows.Made(keys, values, topics, partitions, times, headers)
-            table = rows.with_columns(rows.made_table(made, 0, 0, 0, 0), offset=pa.array(offsets, pa.int64()))
+            columns = rows.ProducedColumns(keys, values, topics, partitions, times, headers)
+            table = rows.with_columns(
+                rows.produced_table(columns, 0, 0, 0, 0), offset=pa.array(offsets, pa.int64())
+            )
             found.append(table.select(list(rows.RECORD)).combine_chunks().to_batches()[0])
         return found
 

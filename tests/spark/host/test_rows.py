@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from penstock.plan.raw_records import RawRecord, merged
 from penstock.spark.host import rows
-from penstock.spark.host.rows import FINAL, Made
+from penstock.spark.host.rows import FINAL, ProducedColumns
 
 PLACES = st.sampled_from([("a", 0), ("a", 1), ("b", 0)])
 
@@ -17,8 +17,10 @@ def table_of(records: list[RawRecord]) -> pa.Table:
     topics, partitions, offsets, times, keys, values, headers = (
         list(column) for column in zip(*records, strict=True)
     )
-    made = Made(keys, values, topics, partitions, times, headers)
-    return rows.with_columns(rows.made_table(made, FINAL, 0, 0, 0), offset=pa.array(offsets, pa.int64()))
+    columns = ProducedColumns(keys, values, topics, partitions, times, headers)
+    return rows.with_columns(
+        rows.produced_table(columns, FINAL, 0, 0, 0), offset=pa.array(offsets, pa.int64())
+    )
 
 
 @settings(max_examples=60, deadline=None)

@@ -10,7 +10,7 @@ from tests.golden.streams.topologies import build
 def shape(topology: str, **topics: int) -> list[list[tuple[int, int, int]]]:
     """Sub-topology, turn and shards of each run, stage by stage."""
     cut = stages(build(topology).plan, topics)
-    return [[(run.group, run.turn, run.shards) for run in stage.runs] for stage in cut]
+    return [[(run.group, run.round_number, run.shards) for run in stage.runs] for stage in cut]
 
 
 def test_what_needs_no_shuffle_is_one_stage() -> None:

@@ -18,7 +18,7 @@ from penstock.spark.clusters import cluster_for
 from penstock.spark.failures import is_passing
 from penstock.spark.host.commits import Commits
 from penstock.spark.host.expressions import Computed
-from penstock.spark.host.program import CLIENT_ID, Order, Program
+from penstock.spark.host.program import CLIENT_ID, BatchAttempt, Program
 from penstock.spark.host.rows import NEXT, RECORD, SCHEMA
 from penstock.spark.host.source import without_tick
 from penstock.spark.host.stages import Stage
@@ -89,9 +89,9 @@ class Batches:
         self._positions.update(ends)
 
     def _written(self, rows: DataFrame, batch: Batch, ends: Mapping[TopicPartition, int]) -> str:
-        for attempt in range(1, ATTEMPTS + 1):
+        for number in range(1, ATTEMPTS + 1):
             token = f"{uuid.uuid4().hex[:12]}"
-            order = Order(
+            attempt = BatchAttempt(
                 batch.batch_id,
                 token,
                 dict(self._commits.tokens),
@@ -101,18 +101,18 @@ class Batches:
             )
             try:
                 shards = shard_count(rows.sparkSession, self._sink.options) if self._sink.packed else None
-                self._sink.write(self._frame(rows, order, ends, shards), batch, ends, shards)
+                self._sink.write(self._frame(rows, attempt, ends, shards), batch, ends, shards)
                 return token
             except Fenced:
                 raise
             except Exception as error:
-                if attempt == ATTEMPTS or not is_passing(error):
+                if number == ATTEMPTS or not is_passing(error):
                     raise
-                log.warning("batch %d, attempt %d failed and is repeated: %s", batch.batch_id, attempt, error)
+                log.warning("batch %d, attempt %d failed and is repeated: %s", batch.batch_id, number, error)
         raise AssertionError("the last attempt returns or raises")
 
     def _frame(
-        self, rows: DataFrame, order: Order, ends: Mapping[TopicPartition, int], shards: int | None
+        self, rows: DataFrame, attempt: BatchAttempt, ends: Mapping[TopicPartition, int], shards: int | None
     ) -> DataFrame:
         """The stages one behind the other, with a shuffle before each; the first needs none if it has no
         state."""
@@ -123,7 +123,7 @@ class Batches:
                 if not number:
                     frame = frame.withColumn(NEXT, self._first_shards(ends))
                 frame = frame.repartitionById(stage.shards, NEXT)
-            task = self._work(number, order)
+            task = self._work(number, attempt)
             if number + 1 == len(self._program.stages) and shards is not None:
                 pack = packing(WRITTEN, self._sink.options, shards)
                 return frame.mapInArrow(_both(task, pack), PARCELS)
@@ -139,9 +139,9 @@ class Batches:
                 frame = head.on(frame, sorted(filter(self._program.reads(head.head.node.name), topics)))
         return frame
 
-    def _work(self, stage: int, order: Order) -> Work:
+    def _work(self, stage: int, attempt: BatchAttempt) -> Work:
         assert self._shipped is not None
-        return work(self._shipped, self._program.application_id, self._program.run_id, stage, order)
+        return work(self._shipped, self._program.application_id, self._program.run_id, stage, attempt)
 
     def _first_shards(self, ends: Mapping[TopicPartition, int]) -> Column:
         """The Spark partition of a record as it was read: its own partition's shard where its run is."""

@@ -2,9 +2,9 @@
 batch.
 
 The group's committed offsets are the application's memory, committed with its results in one transaction.
-So every start begins like the very first: fence whoever ran before, read what is committed, begin a query
-there. Spark's own checkpoint serves one run and may be deleted whenever nothing runs; the state files are a
-cache (`state_files.py`).
+So every start begins like the very first: fence the instance that ran before, read what is committed, begin a
+query there. Spark's own checkpoint serves one run and may be deleted whenever nothing runs. The state files
+are a cache (`state_files.py`).
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from penstock.spark.host import internal_topics
 from penstock.spark.host.batches import ATTEMPTS, Batches
 from penstock.spark.host.commits import Commits
 from penstock.spark.host.expressions import Computed, compiled
-from penstock.spark.host.program import CLIENT_ID, Order, Program
+from penstock.spark.host.program import CLIENT_ID, BatchAttempt, Program
 from penstock.spark.host.settings import HostSettings
 from penstock.spark.host.sinks import PlainSink, TransactionalSink
 from penstock.spark.host.source import TICK_MS, ApplicationDataSource
 from penstock.spark.host.stages import stages
-from penstock.spark.host.standing_by import InstanceDirectory, Turn
+from penstock.spark.host.standing_by import InstanceDirectory, InstanceElection
 from penstock.spark.host.starting import input_places, starting_offsets
 from penstock.spark.host.task_cache import new_task
 from penstock.spark.logs import REPORTED_BY_US, quieten
@@ -65,7 +65,7 @@ class Host:
         self.plan, self.application_id, self.servers, self.settings = plan, application_id, servers, settings
         self.program: Program | None = None
         self.commits: Commits | None = None
-        """What is committed: with `program` all that is needed to read the state (`state_files.py`)."""
+        """What is committed. This and `program` are enough to read the state (`state_files.py`)."""
         self.error: BaseException | None = None
         self.query: StreamingQuery | None = None
         self.running = threading.Event()
@@ -111,7 +111,7 @@ class Host:
         self, spark: SparkSession, trigger: Mapping[str, Any] | None, directory: InstanceDirectory
     ) -> None:
         assert self.program is not None
-        turn = Turn(
+        election = InstanceElection(
             cluster_for(ClientSettings(self.servers, CLIENT_ID)),
             self.application_id,
             directory.instance_id,
@@ -119,63 +119,63 @@ class Host:
             session_timeout_ms=self.settings.session_timeout_ms,
             heartbeat_interval_ms=self.settings.heartbeat_interval_ms,
         )
-        turn.start()
+        election.start()
         try:
-            self._take_turns(spark, trigger, turn, directory.path)
+            self._run_when_elected(spark, trigger, election, directory.path)
             self._state = CLOSED
         except Exception as error:
             self.error = self.error or of_the_application(error) or error
             self._state = FAILED
             log.error("application %s has failed: %s", self.application_id, self.error)
         finally:
-            turn.end()
-            turn.join(LEAVE_SECONDS)
+            election.end()
+            election.join(LEAVE_SECONDS)
             directory.close()
             self._ended.set()
             self.running.set()
 
-    def _take_turns(
-        self, spark: SparkSession, trigger: Mapping[str, Any] | None, turn: Turn, place: Path
+    def _run_when_elected(
+        self, spark: SparkSession, trigger: Mapping[str, Any] | None, election: InstanceElection, place: Path
     ) -> None:
-        """Run when it is this instance's turn, and stand by when it is not; until the end."""
+        """Run while this instance is elected and stand by while it is not, until the application ends."""
         fenced, lost = 0, 0
         while not self._closing.is_set():
-            if turn.error is not None:
-                raise turn.error
-            if not turn.mine.wait(POLL_SECONDS):
+            if election.error is not None:
+                raise election.error
+            if not election.elected.wait(POLL_SECONDS):
                 continue
             before = self.commits and self.commits.last
             try:
-                if self._run_query(spark, trigger, turn, place):
+                if self._run_query(spark, trigger, election, place):
                     return
             except Exception as error:
                 lost = lost + 1 if (self.commits and self.commits.last) == before else 1
                 if self.error is None and is_passing(error) and lost < ATTEMPTS:
                     log.warning("the query of %s is started again: %s", self.application_id, error)
                     continue
-                if not isinstance(self.error, Fenced) or fenced:  # who was fenced must not fight
+                if not isinstance(self.error, Fenced) or fenced:  # an instance that was fenced must not fight
                     raise
                 log.warning("another instance of %s has taken over: standing by", self.application_id)
                 fenced += 1
                 self.error = None
             self._state = STANDING_BY
-            turn.yield_turn()
+            election.resign()
 
     def _run_query(
-        self, spark: SparkSession, trigger: Mapping[str, Any] | None, turn: Turn, place: Path
+        self, spark: SparkSession, trigger: Mapping[str, Any] | None, election: InstanceElection, place: Path
     ) -> bool:
-        """Whether it came to its own end, or to that of the application; not if it is another one's turn."""
+        """Whether the query or the application has come to its end; false if another instance is elected."""
         self._stopping.clear()
         try:
             self.query = self._started(spark, trigger, place)
         except Fenced as error:
             self.error = error
             raise
-        turn.running = True
+        election.running = True
         self._state = RUNNING
         self.running.set()
         while not self.query.awaitTermination(POLL_SECONDS):
-            if self._closing.is_set() or not turn.mine.is_set():
+            if self._closing.is_set() or not election.elected.is_set():
                 self._stopping.set()
                 with self._batch:
                     pass  # the batch that runs is finished, and none begins any more
@@ -184,7 +184,7 @@ class Host:
         return True
 
     def _prepared(self, place: Path) -> Program:
-        """Everything that can be wrong with plan and topics is told before anything runs."""
+        """Check plan and topics: everything that can be wrong with them is reported before anything runs."""
         cluster = cluster_for(ClientSettings(self.servers, CLIENT_ID))
         topics = internal_topics.source_topics(self.plan, cluster)
         tables = internal_topics.source_topics(self.plan, cluster, of_global_tables=True)
@@ -277,19 +277,20 @@ class Host:
         return source.option("subscribePattern", "|".join(f"(?:{one})" for one in [*named, *patterns])).load()
 
     def _shortest_wall_clock_interval(self) -> int | None:
-        """Processors say what they schedule when they are made: one of each is made here to find out."""
+        """Processors schedule punctuators when they are made. One of each is made here to learn the
+        intervals."""
         assert self.program is not None
-        order = Order(0, "", {}, 0, {}, {})
+        attempt = BatchAttempt(0, "", {}, 0, {}, {})
         found = []
         for group in {run.group for run in self.program.runs}:
             plan = self.program.part(group)
             if any(isinstance(node.operation, UserProcessor) for node in plan.nodes):
-                task = new_task(self.program, order, group, 0)
+                task = new_task(self.program, attempt, group, 0)
                 found.append(task.punctuators.shortest(PunctuationType.WALL_CLOCK_TIME.value))
                 task.close()
         return min((interval for interval in found if interval is not None), default=None)
 
     def _fresh_checkpoint(self, place: Path) -> Path:
-        """Of this run alone: what is read next is said by the committed offsets."""
+        """A checkpoint for this run alone: the committed offsets decide what is read next."""
         shutil.rmtree(place / "checkpoints", ignore_errors=True)
         return place / "checkpoints" / uuid.uuid4().hex

@@ -1,6 +1,7 @@
 """What every task of an application must know: the plan cut into stages, names, and where state lies.
 
-Made by the driver when the application starts (`Program`), and for each batch (`Order`); sent to the workers.
+The driver makes a `Program` when the application starts and a `BatchAttempt` for each attempt at a batch, and
+sends both to the workers.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from penstock.plan.groups import part, subtopologies
 from penstock.plan.nodes import Source
 from penstock.plan.plan import Plan
 from penstock.plan.raw_records import OnBadRecord
-from penstock.spark.host.stages import Run, Stage
+from penstock.spark.host.stages import Stage, SubtopologyRun
 from penstock.wire.cluster import TopicPartition
 
 CLIENT_ID: Final = "penstock-streams"
@@ -33,7 +34,7 @@ class Program:
     state: Path
     stages: tuple[Stage, ...]
     partitions: Mapping[str, int]
-    """Of all topics that are read or repartitioned through, by their names in the cluster."""
+    """The number of partitions of every input and repartition topic, by its name in the cluster."""
     global_partitions: tuple[TopicPartition, ...]
     """All partitions of the topics of global tables."""
     emit_every_update: bool
@@ -43,7 +44,7 @@ class Program:
     """Sources behind which Spark computes expressions, as the topology has them (`expressions.py`)."""
 
     @cached_property
-    def runs(self) -> tuple[Run, ...]:
+    def runs(self) -> tuple[SubtopologyRun, ...]:
         return tuple(run for stage in self.stages for run in stage.runs)
 
     @cached_property
@@ -55,8 +56,8 @@ class Program:
         return self._parts[group]
 
     @cached_property
-    def internal(self) -> dict[str, Run]:
-        """Who takes the records of each repartition topic, by its name in the cluster."""
+    def internal(self) -> dict[str, SubtopologyRun]:
+        """The run that takes the records of each repartition topic, by the topic's name in the cluster."""
         names = self.plan.internal_names
         return {
             self.plan.topic_name(topic, self.application_id): run
@@ -66,8 +67,8 @@ class Program:
             if topic in names
         }
 
-    def run_of(self, topic: str) -> Run | None:
-        """Who takes the records of a topic; none if nobody does."""
+    def run_of(self, topic: str) -> SubtopologyRun | None:
+        """The run that takes the records of a topic; none if the application does not read it."""
         if topic in self.internal:
             return self.internal[topic]
         sources = self.plan.sources_by_name
@@ -87,25 +88,26 @@ class Program:
 
 
 @dataclass(frozen=True)
-class Order:
+class BatchAttempt:
     """One attempt at one batch."""
 
     version: int
-    """Of the state that it makes: one more than the last that was committed."""
+    """The version of the state that the batch makes: one more than the last that was committed."""
     token: str
-    """Of this attempt, in the names of the files that it writes."""
+    """Names this attempt; part of the names of the files that it writes."""
     tokens: Mapping[int, str]
-    """Of the committed attempts of the versions before."""
+    """The tokens of the committed attempts, by version."""
     now_ms: int
-    """The wall clock: when Spark planned the batch, so that an attempt repeated sees the same."""
+    """The wall clock when Spark planned the batch, so that every attempt sees the same time."""
     read_before: Mapping[TopicPartition, int]
-    """Where the input of the batch begins."""
+    """The offsets at which the input of the batch begins."""
     global_ends: Mapping[TopicPartition, int]
-    """Up to where global tables are read."""
+    """The offsets up to which global tables are read."""
 
-    def step(self, run: Run) -> int:
-        return self.version * run.turns + run.turn
+    def step(self, run: SubtopologyRun) -> int:
+        """The number of the state that a run makes: it counts runs over all batches."""
+        return self.version * run.rounds + run.round_number
 
-    def token_of(self, step: int, turns: int) -> str | None:
-        version = step // turns
+    def token_of(self, step: int, rounds: int) -> str | None:
+        version = step // rounds
         return self.token if version == self.version else self.tokens.get(version)

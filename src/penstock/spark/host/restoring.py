@@ -37,10 +37,10 @@ def marks_topic(application_id: str) -> str:
 
 
 def marks_of(state: Snapshot) -> bytes:
-    """What the topic of marks is told of a state."""
+    """The marks of a state, as the topic of marks keeps them."""
     times = [[*place, time] for place, time in sorted(state.partition_times.items())]
-    told = {"marks": state.marks, "stream_time": state.stream_time, "partition_times": times}
-    return json.dumps(told, sort_keys=True).encode()
+    kept = {"marks": state.marks, "stream_time": state.stream_time, "partition_times": times}
+    return json.dumps(kept, sort_keys=True).encode()
 
 
 def restore(
@@ -108,10 +108,10 @@ def _last_values(
     return found
 
 
-def _with_marks(stores: dict[str, list[Entry]], told: Cell | None) -> Snapshot:
-    if told is None:
+def _with_marks(stores: dict[str, list[Entry]], marks: Cell | None) -> Snapshot:
+    if marks is None:
         return Snapshot(stores, {}, UNKNOWN_TIME, {})
-    known = json.loads(told.value)
+    known = json.loads(marks.value)
     times: Iterable[tuple[str, int, int]] = known["partition_times"]
     return Snapshot(
         stores,

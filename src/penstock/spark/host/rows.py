@@ -1,6 +1,6 @@
 """Records between the stages of a batch, as rows: their columns, their order, and Python records in and out.
 
-Every row says which run takes it (or that it is `FINAL`, to be written) and in which Spark partition;
+Every row names the run that takes it (or is `FINAL`, to be written) and its Spark partition. The columns
 `source` and `offset` restore the order in which records were read or produced, which a shuffle does not
 keep.
 """
@@ -48,8 +48,8 @@ _TIME: Final = _ARROW.field("timestamp").type
 Longs = npt.NDArray[np.int64]
 
 
-class Made(NamedTuple):
-    """Records that a task has made, column by column."""
+class ProducedColumns(NamedTuple):
+    """Records that a task has produced, column by column."""
 
     keys: Sequence[bytes | None]
     values: Sequence[bytes | None]
@@ -59,24 +59,24 @@ class Made(NamedTuple):
     headers: Sequence[Headers]
 
 
-def made_table(made: Made, run: Any, shard: Any, source: int, first: int) -> pa.Table:
+def produced_table(columns: ProducedColumns, run: Any, shard: Any, source: int, first: int) -> pa.Table:
     """The records as rows, numbered from `first`; `run` and `shard` are arrays or one number for all."""
-    rows = len(made.topics)
-    times = np.fromiter(made.timestamps, dtype=np.int64, count=rows) * 1000
-    columns = [
-        pa.array(made.keys, pa.binary()),
-        pa.array(made.values, pa.binary()),
-        pa.array(made.topics, pa.string()),
-        pa.array(made.partitions, pa.int32()),
+    rows = len(columns.topics)
+    times = np.fromiter(columns.timestamps, dtype=np.int64, count=rows) * 1000
+    arrays = [
+        pa.array(columns.keys, pa.binary()),
+        pa.array(columns.values, pa.binary()),
+        pa.array(columns.topics, pa.string()),
+        pa.array(columns.partitions, pa.int32()),
         pa.array(np.arange(first, first + rows, dtype=np.int64)),
         pa.array(times).cast(_TIME),
-        _header_column(made.headers),
+        _header_column(columns.headers),
         _ints(run, rows),
         _ints(shard, rows),
         pa.array(np.full(rows, source, dtype=np.int64)),
         _ints(0, rows),
     ]
-    return pa.Table.from_arrays(columns, schema=_ARROW)
+    return pa.Table.from_arrays(arrays, schema=_ARROW)
 
 
 def with_columns(table: pa.Table, **replaced: Any) -> pa.Table:
@@ -111,9 +111,9 @@ def merge_order(table: pa.Table, times_of: Callable[[pa.Table], Sequence[int]] |
     """The row numbers in the order in which Kafka Streams takes the records: offsets within a queue (a
     topic's partition, or what one task sent to it), across queues the smallest timestamp at the head first.
 
-    A head waits until nothing older is at another's, so all that comes out after it up to a later time counts
-    with the latest time before it: sorting by each queue's running maximum gives the same order.
-    `times_of` gives the times of records where they are not their own.
+    A head waits until no other head is older, and the records behind it wait with it. A record therefore
+    counts with the latest time in its queue so far: sorting by each queue's running maximum gives the order.
+    `times_of` gives the times of records where an extractor gives other ones than their own.
     """
     queue = _queues(table)
     offsets = table["offset"].to_numpy()

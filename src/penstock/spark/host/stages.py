@@ -2,8 +2,8 @@
 I/O.
 
 What one sub-topology sends to another through a repartition topic goes through Spark's shuffle, inside one
-micro-batch. A sub-topology runs once a batch, in the first stage where all its input is there. Where
-sub-topologies feed each other (joins by foreign key do), each runs once for every turn.
+micro-batch. A sub-topology runs once in a batch, in the first stage where all its input is there. Where
+sub-topologies feed each other (joins by foreign key do), a sub-topology runs in several rounds.
 """
 
 from __future__ import annotations
@@ -19,29 +19,31 @@ from penstock.plan.plan import Plan
 
 
 @dataclass(frozen=True)
-class Run:
-    """One turn of one sub-topology in a batch."""
+class SubtopologyRun:
+    """A sub-topology that runs in a stage of a batch."""
 
     number: int
-    """Of all runs of the plan."""
+    """Counts all runs of the plan."""
     group: int
-    turn: int
-    """Of the sub-topology's runs in a batch."""
-    turns: int
+    """The number of the sub-topology."""
+    round_number: int
+    """Counts the runs of this sub-topology within a batch."""
+    rounds: int
+    """How many runs this sub-topology has in a batch."""
     shards: int
     """As many as the largest of its topics has partitions."""
     first_shard: int
-    """Of all shards of the stage: the number of the Spark partition of shard 0."""
+    """The Spark partition of shard 0, among all shards of the stage."""
     sources: tuple[str, ...]
-    """Nodes whose records it takes."""
+    """The nodes whose records this run takes."""
     keeps_state: bool
 
 
 @dataclass(frozen=True)
 class Stage:
-    """Runs that need nothing of each other, side by side."""
+    """Runs that need no results of each other; they run side by side."""
 
-    runs: tuple[Run, ...]
+    runs: tuple[SubtopologyRun, ...]
 
     @property
     def shards(self) -> int:
@@ -51,8 +53,8 @@ class Stage:
     def keeps_state(self) -> bool:
         return any(run.keeps_state for run in self.runs)
 
-    def run_of(self, shard: int) -> tuple[Run, int]:
-        """Which run a Spark partition belongs to, and which of its shards it is."""
+    def run_of(self, shard: int) -> tuple[SubtopologyRun, int]:
+        """The run that a Spark partition belongs to, and the number of its shard there."""
         found = next(run for run in self.runs if shard < run.first_shard + run.shards)
         return found, shard - found.first_shard
 
@@ -65,17 +67,17 @@ def stages(plan: Plan, topics: Mapping[str, int]) -> tuple[Stage, ...]:
     found = []
     number = 0
     for level in sorted(set(levels.values())):
-        runs: list[Run] = []
+        runs: list[SubtopologyRun] = []
         for group in groups:
             sources = [node.name for node in group.nodes if levels.get(node.name) == level]
             if not sources:
                 continue
-            turns = sorted({levels[node.name] for node in group.nodes if node.name in levels})
-            run = Run(
+            rounds = sorted({levels[node.name] for node in group.nodes if node.name in levels})
+            run = SubtopologyRun(
                 number,
                 group.id,
-                turns.index(level),
-                len(turns),
+                rounds.index(level),
+                len(rounds),
                 _shards(group, counts),
                 sum(other.shards for other in runs),
                 tuple(sources),
@@ -99,7 +101,8 @@ def _reads(node: Node, topic: str) -> bool:
 
 
 def keeps_state(group: Subtopology) -> bool:
-    """A processor may schedule punctuators, which are state too."""
+    """Whether tasks must be kept from batch to batch. A processor may schedule punctuators, which are state
+    too."""
     return any(node.stores or isinstance(node.operation, UserProcessor) for node in group.nodes)
 
 

@@ -1,8 +1,8 @@
 """Which instance of an application runs: one at a time, chosen in the consumer group of the application's id.
 
-The instance that is given the input partitions runs, the others stand by. When it is gone, after
-`session.timeout.ms`, the group is divided anew and another one is given them. This is for speed only: whoever
-begins to run fences everybody else in the transaction coordinator, and that is what correctness rests on.
+The instance that the group assigns the input partitions to runs, and the others stand by. When that instance
+is gone for `session.timeout.ms`, the group assigns the partitions to another one. This is for speed only. An
+instance that begins to run fences all others in the transaction coordinator, and correctness rests on that.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ _MOST_INSTANCES: Final = 100
 
 
 class InstanceDirectory:
-    """A directory of this instance alone, the first that nobody on this machine uses; its id stays the
-    same."""
+    """A directory for one instance: the first that no other instance on this machine uses. The instance's id
+    is kept in it."""
 
     def __init__(self, place: Path) -> None:
         for number in range(_MOST_INSTANCES):
@@ -60,8 +60,8 @@ class InstanceDirectory:
         self._lock.close()
 
 
-class Turn(threading.Thread):
-    """Keeps the instance in the group. `mine` is set while it is this instance's turn to run."""
+class InstanceElection(threading.Thread):
+    """Keeps the instance in the group. `elected` is set while this instance is the one to run."""
 
     def __init__(
         self,
@@ -73,13 +73,13 @@ class Turn(threading.Thread):
         session_timeout_ms: int,
         heartbeat_interval_ms: int,
     ) -> None:
-        super().__init__(name=f"turn-{application_id}", daemon=True)
-        self.mine = threading.Event()
+        super().__init__(name=f"election-{application_id}", daemon=True)
+        self.elected = threading.Event()
         self.running = False
-        """Told to the others, so that who runs goes on running."""
+        """Sent to the other members, so that an instance that runs stays elected."""
         self.error: WireError | None = None
-        """Why it will never be this instance's turn."""
-        self._anew = threading.Event()
+        """Why this instance can never be elected."""
+        self._rejoin = threading.Event()
         self._places = list(places)
         self._topics = sorted({place.topic for place in places})
         self._interval_seconds = heartbeat_interval_ms / 1000
@@ -94,41 +94,41 @@ class Turn(threading.Thread):
             try:
                 self._join()
                 attempt = 0
-                while not self._ending.wait(self._interval_seconds) and not self._anew.is_set():
+                while not self._ending.wait(self._interval_seconds) and not self._rejoin.is_set():
                     if not self._membership.heartbeat(Deadline(_PATIENCE_SECONDS)):
                         break
             except WireError as error:
                 if not error.retriable:
                     self.error = error
                     break
-                log.warning("this instance is out of touch with the others: %s", error)
+                log.warning("this instance has lost its group and joins it again: %s", error)
                 Deadline(_PATIENCE_SECONDS).pause(attempt)
                 attempt += 1
         try:
             self._membership.leave(Deadline(_LEAVE_SECONDS))
         except WireError as error:
-            log.warning("this instance could not take leave of the others: %s", error)
+            log.warning("this instance could not leave its group: %s", error)
 
     def end(self) -> None:
         self._ending.set()
 
-    def yield_turn(self) -> None:
-        """Somebody else runs: ask anew whose turn it is."""
+    def resign(self) -> None:
+        """Another instance runs: join the group again, as one that does not."""
         self.running = False
-        self.mine.clear()
-        self._anew.set()
+        self.elected.clear()
+        self._rejoin.set()
 
     def _join(self) -> None:
-        self._anew.clear()
-        told = _RUNNING if self.running else b""
-        given = self._membership.join(self._topics, told, self._assigned, Deadline(_PATIENCE_SECONDS * 3))
+        self._rejoin.clear()
+        state = _RUNNING if self.running else b""
+        given = self._membership.join(self._topics, state, self._assigned, Deadline(_PATIENCE_SECONDS * 3))
         if given:
-            self.mine.set()
+            self.elected.set()
         else:
-            self.mine.clear()
+            self.elected.clear()
 
     def _assigned(self, members: list[Member]) -> Mapping[str, list[TopicPartition]]:
-        """Everything to the one that runs, or to this one."""
+        """All partitions go to the instance that runs, or to this one."""
         chosen = next(
             (member.member_id for member in members if member.told == _RUNNING), self._membership.member_id
         )

@@ -1,5 +1,5 @@
-"""What a Spark task does in a stage: take the rows of its shard in order, run the topology, keep its state,
-and give rows to the stages after it and to the sink.
+"""What a Spark task does in a stage: it takes the rows of its shard in order, runs the topology, saves its
+state, and gives rows to the stages after it and to the sink.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from penstock.kernels.serdes import SerdeError, from_bytes
 from penstock.plan.raw_records import Produced, RawRecord
 from penstock.plan.task import Snapshot, Task
 from penstock.spark.host import rows, task_cache
-from penstock.spark.host.program import Order, Program
+from penstock.spark.host.program import BatchAttempt, Program
 from penstock.spark.host.restoring import marks_of, marks_topic
-from penstock.spark.host.rows import FINAL, RUN, SHARD, SOURCE, UNREADABLE, Made
-from penstock.spark.host.stages import Run, Stage
+from penstock.spark.host.rows import FINAL, RUN, SHARD, SOURCE, UNREADABLE, ProducedColumns
+from penstock.spark.host.stages import Stage, SubtopologyRun
 from penstock.spark.host.state_files import StateFiles
-from penstock.spark.host.task_cache import Loaded
+from penstock.spark.host.task_cache import CachedTask
 
 Work = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
@@ -37,7 +37,9 @@ def shipped(program: Program) -> bytes:
     return bytes(cloudpickle.dumps(program))
 
 
-def work(program: Broadcast[bytes], application_id: str, run_id: str, stage: int, order: Order) -> Work:
+def work(
+    program: Broadcast[bytes], application_id: str, run_id: str, stage: int, attempt: BatchAttempt
+) -> Work:
     """The function for `mapInArrow` of a stage."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -48,7 +50,7 @@ def work(program: Broadcast[bytes], application_id: str, run_id: str, stage: int
             known = _programs[application_id] = cloudpickle.loads(program.value)
         context = TaskContext.get()
         partition = 0 if context is None else context.partitionId()
-        shard = _Shard(known, order, stage, partition)
+        shard = _Shard(known, attempt, stage, partition)
         return (
             shard.stateful(batches) if known.stages[stage].keeps_state or stage else shard.stateless(batches)
         )
@@ -59,12 +61,12 @@ def work(program: Broadcast[bytes], application_id: str, run_id: str, stage: int
 class _Shard:
     """One Spark partition of one stage."""
 
-    def __init__(self, program: Program, order: Order, stage: int, partition: int) -> None:
-        self._program, self._order, self._number, self._partition = program, order, stage, partition
+    def __init__(self, program: Program, attempt: BatchAttempt, stage: int, partition: int) -> None:
+        self._program, self._attempt, self._number, self._partition = program, attempt, stage, partition
         self._stage: Stage = program.stages[stage]
         self._last = stage + 1 == len(program.stages)
         self._source = (stage + 1 << _PARTITION_BITS) + partition
-        self._made = 0
+        self._rows_produced = 0
 
     def stateless(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Records as they are read: nothing depends on what other partitions have."""
@@ -80,7 +82,7 @@ class _Shard:
                 task = tasks.get(run.group)
                 if task is None:
                     task = tasks[run.group] = task_cache.new_task(
-                        self._program, self._order, run.group, self._partition
+                        self._program, self._attempt, run.group, self._partition
                     )
                 yield from self._sent(task.step(_records(part, np.arange(part.num_rows))))
         for task in tasks.values():
@@ -97,47 +99,53 @@ class _Shard:
             else:
                 yield from self._passed_on(part.take(rows.source_order(part)))
         if not run.keeps_state:
-            task = task_cache.new_task(self._program, self._order, run.group, shard)
+            task = task_cache.new_task(self._program, self._attempt, run.group, shard)
             yield from self._sent(task.step(_merged(task, mine)))
             task.close()
             return
-        loaded = task_cache.take(self._program, self._order, run, shard)
-        yield from self._sent(_step(loaded.task, mine, self._order.now_ms))
-        yield from self._logged(loaded, run, shard)
+        cached = task_cache.take(self._program, self._attempt, run, shard)
+        yield from self._sent(_step(cached.task, mine, self._attempt.now_ms))
+        yield from self._logged(cached, run, shard)
 
-    def _logged(self, loaded: Loaded, run: Run, shard: int) -> Iterator[pa.RecordBatch]:
-        """Tell the changelogs, and keep the state as this step's."""
-        told = loaded.task.told_changes()
-        changes = loaded.task.take_changes()
-        order, step = self._order, self._order.step(run)
+    def _logged(self, cached: CachedTask, run: SubtopologyRun, shard: int) -> Iterator[pa.RecordBatch]:
+        """The rows for the changelogs; the state is saved as this step's."""
+        logged = cached.task.changelog_entries()
+        changes = cached.task.take_changes()
+        attempt, step = self._attempt, self._attempt.step(run)
         files = StateFiles(self._program.directory(run.group, shard))
-        files.save(step, order.token, changes, loaded.task.snapshot, lambda at: order.token_of(at, run.turns))
-        for store, entries in told.items():
+        files.save(
+            step, attempt.token, changes, cached.task.snapshot, lambda at: attempt.token_of(at, run.rounds)
+        )
+        for store, entries in logged.items():
             topic = self._program.plan.changelog_name(store, self._program.application_id)
             yield from self._logged_entries(topic, shard, entries)
-        yield from self._marked(loaded, run, shard, changes)
-        task_cache.put_back(self._program, run, shard, loaded, step, order.token)
+        yield from self._marked(cached, run, shard, changes)
+        task_cache.put_back(self._program, run, shard, cached, step, attempt.token)
 
     def _logged_entries(self, topic: str, shard: int, entries: list[Any]) -> Iterator[pa.RecordBatch]:
         cells = [cell for _, cell in entries]
-        made = Made(
+        columns = ProducedColumns(
             [key for key, _ in entries],
             [None if cell is None else cell.value for cell in cells],
             [topic] * len(cells),
             [shard] * len(cells),
-            [self._order.now_ms if cell is None else cell.timestamp for cell in cells],
+            [self._attempt.now_ms if cell is None else cell.timestamp for cell in cells],
             [()] * len(cells),
         )
-        yield from self._finished(made)
+        yield from self._finished(columns)
 
-    def _marked(self, loaded: Loaded, run: Run, shard: int, changes: Snapshot) -> Iterator[pa.RecordBatch]:
+    def _marked(
+        self, cached: CachedTask, run: SubtopologyRun, shard: int, changes: Snapshot
+    ) -> Iterator[pa.RecordBatch]:
         marks = marks_of(changes)
-        if marks == loaded.marks:
+        if marks == cached.marks:
             return
-        loaded.marks = marks
+        cached.marks = marks
         topic = marks_topic(self._program.application_id)
         key = f"{run.group}_{shard}".encode()
-        yield from self._finished(Made([key], [marks], [topic], [shard], [self._order.now_ms], [()]))
+        yield from self._finished(
+            ProducedColumns([key], [marks], [topic], [shard], [self._attempt.now_ms], [()])
+        )
 
     def _gathered(self, batches: Iterable[pa.RecordBatch]) -> pa.Table:
         found = [batch for batch in batches if batch.num_rows]
@@ -172,7 +180,7 @@ class _Shard:
                 if letter is not None:
                     yield letter
 
-    def _by_run(self, table: pa.Table) -> Iterator[tuple[Run | None, pa.Table]]:
+    def _by_run(self, table: pa.Table) -> Iterator[tuple[SubtopologyRun | None, pa.Table]]:
         """The rows by who takes them; rows of the first stage come from topics and say nothing of runs
         yet."""
         if not table.num_rows:
@@ -202,26 +210,28 @@ class _Shard:
             by_topic.setdefault(output.topic, []).append(output)
         for topic, produced in by_topic.items():
             topics, keys, values, times, headers, partitions = zip(*produced, strict=True)
-            made = Made(keys, values, topics, partitions, times, headers)
+            columns = ProducedColumns(keys, values, topics, partitions, times, headers)
             taker = self._program.internal.get(topic)
-            yield from self._finished(made) if taker is None else self._internal(made, taker, topic)
+            yield from self._finished(columns) if taker is None else self._internal(columns, taker, topic)
 
-    def _internal(self, made: Made, taker: Run, topic: str) -> Iterator[pa.RecordBatch]:
+    def _internal(
+        self, columns: ProducedColumns, taker: SubtopologyRun, topic: str
+    ) -> Iterator[pa.RecordBatch]:
         """Through a repartition topic, which is Spark's shuffle."""
         count = self._program.partitions[topic]
-        chosen = rows.partitions_by_key(made.keys, count, self._partition % count)
-        if any(named is not None for named in made.partitions):
-            named = np.array([-1 if named is None else named for named in made.partitions], dtype=np.int32)
+        chosen = rows.partitions_by_key(columns.keys, count, self._partition % count)
+        if any(named is not None for named in columns.partitions):
+            named = np.array([-1 if named is None else named for named in columns.partitions], dtype=np.int32)
             chosen = np.where(named < 0, chosen, named)
-        made = made._replace(partitions=chosen.tolist())
-        yield from self._emitted(made, taker.number, chosen + np.int32(taker.first_shard))
+        columns = columns._replace(partitions=chosen.tolist())
+        yield from self._emitted(columns, taker.number, chosen + np.int32(taker.first_shard))
 
-    def _finished(self, made: Made) -> Iterator[pa.RecordBatch]:
-        yield from self._emitted(made, FINAL, 0)
+    def _finished(self, columns: ProducedColumns) -> Iterator[pa.RecordBatch]:
+        yield from self._emitted(columns, FINAL, 0)
 
-    def _emitted(self, made: Made, run: Any, shard: Any) -> Iterator[pa.RecordBatch]:
-        table = rows.made_table(made, run, shard, self._source, self._made)
-        self._made += table.num_rows
+    def _emitted(self, columns: ProducedColumns, run: Any, shard: Any) -> Iterator[pa.RecordBatch]:
+        table = rows.produced_table(columns, run, shard, self._source, self._rows_produced)
+        self._rows_produced += table.num_rows
         yield from rows.batches(self._directed(table))
 
     def _directed(self, table: pa.Table) -> pa.Table:

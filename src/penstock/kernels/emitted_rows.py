@@ -1,8 +1,8 @@
-"""Rows as those downstream know them, while changes are held back until the end of a step.
+"""Rows as they were last emitted, while changes are held back until the end of a step.
 
-A join of two tables reads the other side so: each side's change is then joined with what the other side has
-told, as if one side had changed after the other. Otherwise two rows that go in one step would go without a
-word, each finding the other gone already.
+A join of two tables reads the other side this way. Each side's change is then joined with what the other side
+has emitted, as if one side had changed after the other. Otherwise two rows that are deleted in one step would
+give no result: each would find the other one gone already.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from penstock.kernels.context import Held
 from penstock.kernels.record import UNKNOWN_TIME, Stamped, Windowed
 
 
-class ToldRows:
+class EmittedRows:
     """Stands for a store in a view."""
 
     def __init__(self, store: Any, held: dict[bytes, Held]) -> None:
         self._store, self._held = store, held
 
     def get_stamped(self, key: Any) -> Stamped | None:
-        return self._told(self._store.raw_key(key), lambda: self._store.get_stamped(key))
+        return self._emitted(self._store.raw_key(key), lambda: self._store.get_stamped(key))
 
     def fetch_stamped(self, key: Any, start: int) -> Stamped | None:
-        return self._told(self._store.raw_key(key, start), lambda: self._store.fetch_stamped(key, start))
+        return self._emitted(self._store.raw_key(key, start), lambda: self._store.fetch_stamped(key, start))
 
     def fetch_session(self, key: Any, start: int, end: int) -> Any:
         held = self._held.get(self._store.raw_key(Windowed(key, start, end)))
@@ -32,7 +32,7 @@ class ToldRows:
     def prior_of(self, key: Any) -> Any:
         return self._store.prior_of(key)
 
-    def _told(self, raw: bytes, read: Any) -> Stamped | None:
+    def _emitted(self, raw: bytes, read: Any) -> Stamped | None:
         held = self._held.get(raw)
         if held is None:
             row: Stamped | None = read()
