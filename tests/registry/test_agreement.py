@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import httpx
 import pytest
 from confluent_kafka import Producer
 
 from penstock.client.admin import Admin
+from penstock.client.messages import Messages
 from penstock.testing import Broker
 from tests.registry.processes import RegistryProcess
 
@@ -146,6 +149,84 @@ def test_the_topic_of_confluents_registry_is_taken_over(broker: Broker) -> None:
         assert httpx.get(f"{registry.url}/subjects?deleted=true").json() == ["gone", "old"]
         assert httpx.get(f"{registry.url}/schemas/ids/7").json()["schema"] == '"int"'
         assert httpx.post(f"{registry.url}/subjects/new/versions", json=schema(1)).json()["id"] == 9
+
+
+PROTO = 'syntax = "proto3";\npackage p;\n\nmessage A {\n  int32 x = 1;\n}\nmessage B {\n  .p.A a = 1;\n}\n'
+SPACED = PROTO.replace("}\nmessage", "}\n\nmessage").replace("  ", "    ")
+"""The same schema as another release lays it out."""
+GUID = "5b2c8b0e-0000-4000-8000-00000000000a"
+
+
+def confluents_schema(subject: str, version: int, schema_id: int, text: str, **more: Any) -> tuple[str, str]:
+    key = {"keytype": "SCHEMA", "subject": subject, "version": version, "magic": 1}
+    value = {
+        "subject": subject,
+        "version": version,
+        "id": schema_id,
+        "schema": text,
+        "deleted": False,
+        **more,
+    }
+    return json.dumps(key, separators=(",", ":")), json.dumps(value)
+
+
+def test_every_schema_of_a_topic_that_was_taken_over_is_found_and_none_is_registered_twice(
+    broker: Broker,
+) -> None:
+    topic = "taken-over-whole"
+    Admin(broker.bootstrap_servers).create_topic(topic, 1, 1, {"cleanup.policy": "compact"})
+    record = '{"type":"record","name":"R","namespace":"n","fields":[{"name":"a","type":"int"}]}'
+    json_schema = '{"type":"object","properties":{"a":{"type":"string"}}}'
+    written = (
+        ('{"keytype":"NOOP","magic":0}', None),
+        confluents_schema("avro", 1, 11, record, guid=GUID),
+        confluents_schema("json", 1, 12, json_schema, schemaType="JSON"),
+        confluents_schema("proto", 1, 13, PROTO, schemaType="PROTOBUF"),
+        confluents_schema("spaced", 1, 13, SPACED, schemaType="PROTOBUF"),
+        confluents_schema(":.ctx:avro", 1, 5, record),
+        ('{"keytype":"CONFIG","subject":"avro","magic":0}',
+         '{"compatibilityLevel":"NONE","alias":null,"defaultMetadata":{"properties":{"owner":"me"}}}'),
+        ('{"keytype":"CONTEXT","tenant":"default","context":".empty","magic":0}',
+         '{"tenant":"default","context":".empty"}'),
+        ('{"keytype":"A_LATER_KIND","magic":0}', "{}"),
+    )  # fmt: skip
+    producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
+    for key, value in written:
+        producer.produce(topic, value, key, timestamp=1_700_000_000_000)
+    assert producer.flush(10) == 0
+    asked = (
+        ("avro", "AVRO", record, 11),
+        ("json", "JSON", json_schema, 12),
+        ("proto", "PROTOBUF", PROTO, 13),
+        ("proto", "PROTOBUF", SPACED, 13),
+        ("spaced", "PROTOBUF", PROTO, 13),
+        (":.ctx:avro", "AVRO", record, 5),
+    )
+    with RegistryProcess(broker.bootstrap_servers, f"kafkastore.topic={topic}") as registry:
+        url = registry.url
+        for subject, kind, text, schema_id in asked:
+            body = {"schema": text, "schemaType": kind}
+            found = httpx.post(f"{url}/subjects/{subject}", json=body).json()
+            assert (found["id"], found["version"]) == (schema_id, 1), (subject, text)
+            again = httpx.post(f"{url}/subjects/{subject}/versions", json=body).json()
+            assert again["id"] == schema_id
+            context = {"subject": ":.ctx:"} if subject.startswith(":") else {}
+            assert httpx.get(f"{url}/schemas/ids/{schema_id}", params=context).json()["schema"]
+        assert Admin(broker.bootstrap_servers).end_offsets([(topic, 0)])[topic, 0] == len(written)
+        elsewhere = httpx.post(
+            f"{url}/subjects/new/versions", json={"schema": SPACED, "schemaType": "PROTOBUF"}
+        )
+        assert elsewhere.json()["id"] == 13
+        assert httpx.get(f"{url}/schemas/guids/{GUID}").json()["schema"] == record
+        assert httpx.get(f"{url}/subjects/avro/versions/1").json()["guid"] == GUID
+        assert sorted(httpx.get(f"{url}/contexts").json()) == [".", ".ctx", ".empty"]
+        httpx.put(f"{url}/config/avro", json={"compatibility": "FULL"})
+    kept = Messages(broker.bootstrap_servers).page(topic).messages[0]
+    assert kept.key == b'{"keytype":"CONFIG","subject":"avro","magic":0}'
+    assert json.loads(kept.value or b"") == {
+        "compatibilityLevel": "FULL",
+        "defaultMetadata": {"properties": {"owner": "me"}},
+    }
 
 
 def test_a_topic_that_would_lose_schemas_is_refused(broker: Broker) -> None:

@@ -8,11 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.registry import decisions
+from penstock.registry.content import content_of
 from penstock.registry.decisions import Decision
 from penstock.registry.lookups import list_subjects, users_of
 from penstock.registry.records import Key, Record, decode, encode
 from penstock.registry.requests import ConfigRequest, SchemaRequest
-from penstock.registry.state import State, content_of
+from penstock.registry.state import State
 from penstock.registry.subjects import WILDCARD, parse_subject
 from penstock.web import HttpError
 

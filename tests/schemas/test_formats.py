@@ -21,15 +21,21 @@ option java_package = "x";
 message M {
   reserved 7, 9 to 11;
   reserved "foo";
+
   int32 a = 1;
   map<string, N> m = 2;
+  repeated E es = 5;
+  .google.protobuf.Timestamp ts = 12;
+  optional M self = 13 [
+    deprecated = true,
+    json_name = "me"
+  ];
+
   oneof o {
     string s = 3;
     bytes t = 4 [deprecated = true];
   }
-  repeated E es = 5;
-  google.protobuf.Timestamp ts = 12;
-  optional M self = 13 [json_name = "me"];
+
   message N {
     optional int64 x = 1;
   }
@@ -38,6 +44,7 @@ message M {
     B = 1;
   }
 }
+message Empty {}
 
 service S {
   rpc Get (M) returns (stream M);
@@ -90,7 +97,24 @@ def test_a_descriptor_in_base64_is_the_same_schema_as_its_text() -> None:
 
     parsed = parse("PROTOBUF", PROTO)
     assert isinstance(parsed, ProtobufSchema)
-    assert parse("PROTOBUF", parsed.serialised).canonical == PROTO
+    described = parse("PROTOBUF", parsed.serialised)
+    assert described.identity == parsed.identity
+    assert described.normalised == parsed.normalised
+    assert "map<string, .a.b.M.N> m = 2;" in described.canonical
+
+
+def test_the_order_of_parts_and_the_way_names_are_written_do_not_make_another_protobuf_schema() -> None:
+    one = parse("PROTOBUF", 'syntax = "proto3"; package p; message A { B b = 1; } message B { int32 x = 1; }')
+    other = parse(
+        "PROTOBUF", 'syntax="proto3";\npackage p;\nmessage A {.p.B b=1;}\n\nmessage B {\n\tint32 x=1;}'
+    )
+    assert one.canonical != other.canonical
+    assert one.identity == other.identity
+
+
+def test_several_messages_have_no_empty_line_between_them_as_confluents() -> None:
+    text = 'syntax = "proto3";\npackage p;\n\nmessage A {\n  int32 x = 1;\n}\nmessage B {\n  A a = 1;\n}\n'
+    assert parse("PROTOBUF", text.replace("\n", " ")).canonical == text
 
 
 @pytest.mark.parametrize(

@@ -37,5 +37,7 @@ class BytesCodec:
     def encode(self, record: tuple[bytes, bytes | None]) -> tuple[bytes, bytes | None]:
         return record
 
-    def decode(self, key: bytes | None, value: bytes | None) -> tuple[bytes, bytes | None] | None:
+    def decode(
+        self, key: bytes | None, value: bytes | None, _timestamp_ms: int | None
+    ) -> tuple[bytes, bytes | None] | None:
         return None if key is None else (key, value)

@@ -52,7 +52,7 @@ class Codec(Protocol[R]):
 
     def encode(self, record: R) -> tuple[bytes, bytes | None]: ...
 
-    def decode(self, key: bytes | None, value: bytes | None) -> R | None:
+    def decode(self, key: bytes | None, value: bytes | None, timestamp_ms: int | None) -> R | None:
         """None for what is no record of this topic; it is passed over, with a warning."""
 
 
@@ -256,7 +256,7 @@ class ReplayedTopic(Generic[R, S]):
             self._replayed.notify_all()
 
     def _replay_one(self, state: S, message: Any) -> S:
-        record = self._codec.decode(message.key, message.value)
+        record = self._codec.decode(message.key, message.value, message.timestamp_ms)
         if record is None:
             _log.warning("offset %d of %s is no record of it", message.offset, self._settings.topic)
             return state

@@ -11,8 +11,9 @@ import msgspec
 
 from penstock.client import replayed_topic
 from penstock.registry import errors, records
+from penstock.registry.content import Content, content_of, decode_object
 from penstock.registry.lookups import find_version, schema_answer
-from penstock.registry.parsing import parse_content, parse_request
+from penstock.registry.parsing import parse_content, parse_request, same_schema
 from penstock.registry.records import (
     ConfigValue,
     DeleteSubjectValue,
@@ -23,7 +24,7 @@ from penstock.registry.records import (
     SchemaValue,
 )
 from penstock.registry.requests import ConfigAnswer, ConfigRequest, ModeBody, SchemaRequest
-from penstock.registry.state import GLOBAL, Content, State, content_of
+from penstock.registry.state import GLOBAL, State
 from penstock.registry.subjects import DEFAULT, Subject
 from penstock.schemas.levels import Level, check
 
@@ -64,7 +65,7 @@ def incompatibilities(
     config = state.config(subject)
     group = config.compatibility_group
     if group:
-        wanted = _property(_object(content.metadata), group)
+        wanted = _property(decode_object(content.metadata), group)
         older = [each for each in older if _property(each.metadata, group) == wanted]
     chosen = Level(level or config.compatibility_level or Level.BACKWARD)
     if chosen is Level.NONE or not older:
@@ -170,16 +171,13 @@ def decide_delete_mode(state: State, scope: str) -> Decision:
 
 def _existing(state: State, subject: Subject, content: Content, request: SchemaRequest) -> SchemaValue | None:
     """A version of the subject with this content already; without metadata in the request any will do."""
-    found = [each for each in state.versions(subject) if content_of(each).digest == content.digest]
+    versions = [(each, content_of(each)) for each in state.versions(subject)]
+    found = [each for each, known in versions if same_schema(state, subject, known, content)]
     if not found and request.metadata is None and request.rule_set is None:
-        found = [each for each in state.versions(subject) if _bare(content_of(each)) == _bare(content)]
+        found = [each for each, known in versions if same_schema(state, subject, known.bare, content.bare)]
     wanted = request.id if request.id is not None and request.id >= 0 else None
     matching = [each for each in found if wanted is None or each.id == wanted]
     return matching[-1] if matching else None
-
-
-def _bare(content: Content) -> Content:
-    return msgspec.structs.replace(content, metadata=b"", rule_set=b"")
 
 
 def _new_value(
@@ -198,8 +196,9 @@ def _new_value(
         content.schema,
         content.schema_type,
         content.references,
-        _object(content.metadata),
-        _object(content.rule_set),
+        decode_object(content.metadata),
+        decode_object(content.rule_set),
+        guid=content.guid,
     )
 
 
@@ -251,10 +250,6 @@ def _has_schemas(state: State, subject: Subject | None) -> bool:
     if subject.name:
         return bool(state.versions(subject))
     return bool(state.context(subject.context).subjects)
-
-
-def _object(encoded: bytes) -> dict[str, Any] | None:
-    return msgspec.json.decode(encoded) if encoded else None
 
 
 def _property(metadata: dict[str, Any] | None, name: str) -> Any:

@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from penstock.registry import errors
+from penstock.registry.content import guid_of
 from penstock.registry.records import SchemaValue
 from penstock.registry.requests import SchemaAnswer
-from penstock.registry.state import State, content_of
+from penstock.registry.state import State
 from penstock.registry.subjects import DEFAULT, WILDCARD, Subject, parse_subject
 from penstock.schemas.schema import AVRO
 
@@ -29,7 +30,7 @@ def schema_answer(
         subject=None if registered or bare else value.subject,
         version=None if bare else value.version,
         id=None if bare else value.id,
-        guid=content_of(value).guid,
+        guid=guid_of(value),
         schema_type=value.schema_type if value.schema_type != AVRO else None,
         references=value.references,
         metadata=value.metadata,

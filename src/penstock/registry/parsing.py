@@ -5,16 +5,16 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final
 
-import msgspec
-
+from penstock.registry.content import Content, encode_object
 from penstock.registry.errors import invalid_schema, too_large
 from penstock.registry.records import ReferenceValue, SchemaValue
 from penstock.registry.requests import SchemaRequest
-from penstock.registry.state import Content, State
+from penstock.registry.state import State
 from penstock.registry.subjects import DEFAULT, Subject, parse_subject
 from penstock.schemas.errors import InvalidSchema
 from penstock.schemas.formats import TEXT_BYTES_MAX, TYPES, parse
 from penstock.schemas.schema import AVRO, ParsedSchema
+from penstock.web import HttpError
 
 REFERENCES_MAX: Final = 1_000
 """Schemas that one schema may refer to, and those in turn."""
@@ -36,18 +36,30 @@ def parse_request(state: State, subject: Subject, request: SchemaRequest, *, nor
     if normalise:
         references = tuple(sorted(set(references), key=lambda each: (each.name, each.subject, each.version)))
     parsed = _parse(schema_type, text, _texts(state, subject, references), strict=True)
-    told = [
-        msgspec.json.encode(each, order="sorted") if each else b""
-        for each in (request.metadata, request.rule_set)
-    ]
     canonical = parsed.normalised if normalise else parsed.canonical
-    return Content(schema_type, canonical, references, *told)
+    metadata, rule_set = encode_object(request.metadata), encode_object(request.rule_set)
+    return Content(schema_type, canonical, references, metadata, rule_set)
 
 
 def parse_content(state: State, subject: Subject, content: Content | SchemaValue) -> ParsedSchema:
     """A schema that was taken already."""
     texts = _texts(state, subject, content.references)
     return _parse(content.schema_type, content.schema, texts, strict=False)
+
+
+def same_schema(state: State, subject: Subject, one: Content, other: Content) -> bool:
+    """Whether two contents of a subject are one schema, however their texts are laid out. Metadata and rules
+    are compared as they are.
+    """
+    if one.digest == other.digest:
+        return True
+    parts = ((each.schema_type, each.references, each.metadata, each.rule_set) for each in (one, other))
+    if next(parts) != next(parts):
+        return False
+    try:
+        return parse_content(state, subject, one).identity == parse_content(state, subject, other).identity
+    except HttpError:  # a text of long ago that nobody can read
+        return False
 
 
 def _parse(schema_type: str, text: str, texts: dict[str, str], *, strict: bool) -> ParsedSchema:

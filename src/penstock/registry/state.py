@@ -5,8 +5,6 @@ Readers keep the state that they have, without a lock. Every method is quick and
 
 from __future__ import annotations
 
-import hashlib
-import uuid
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeVar
 
@@ -14,17 +12,17 @@ import msgspec
 
 from penstock.client.frozen_map import FrozenMap
 from penstock.registry import records
+from penstock.registry.content import Content, content_of, guid_of
 from penstock.registry.records import (
     ConfigValue,
+    ContextValue,
     Key,
     ModeValue,
     NoopValue,
     Record,
-    ReferenceValue,
     SchemaValue,
 )
 from penstock.registry.subjects import DEFAULT, Subject, parse_subject
-from penstock.schemas.schema import AVRO
 
 GLOBAL: Final = ""
 """The key of settings that hold for the whole registry."""
@@ -36,32 +34,6 @@ Place = tuple[str, int]
 """A subject and a version."""
 
 
-class Content(msgspec.Struct, frozen=True):
-    """What gives a schema its identity: the same content has the same id, under whatever subject."""
-
-    schema_type: str
-    schema: str
-    references: tuple[ReferenceValue, ...] = ()
-    metadata: bytes = b""
-    rule_set: bytes = b""
-
-    @property
-    def digest(self) -> bytes:
-        return hashlib.md5(msgspec.json.encode(self), usedforsecurity=False).digest()
-
-    @property
-    def guid(self) -> str:
-        return str(uuid.UUID(bytes=self.digest))
-
-
-def content_of(value: SchemaValue) -> Content:
-    told = [
-        msgspec.json.encode(each, order="sorted") if each else b""
-        for each in (value.metadata, value.rule_set)
-    ]
-    return Content(value.schema_type or AVRO, value.schema, value.references, *told)
-
-
 @dataclass(frozen=True, slots=True)
 class Context:
     """One space of ids and subjects."""
@@ -69,6 +41,8 @@ class Context:
     ids: FrozenMap[int, SchemaValue] = field(default_factory=FrozenMap)
     """A schema by its id; which of its versions it is does not matter."""
     digests: FrozenMap[bytes, int] = field(default_factory=FrozenMap)
+    """The id of a content. Where a topic has two ids of one, the first that was read."""
+    guids: FrozenMap[str, int] = field(default_factory=FrozenMap)
     holders: FrozenMap[int, frozenset[Place]] = field(default_factory=FrozenMap)
     """Subjects and versions that have an id, deleted ones too."""
     subjects: FrozenMap[str, Versions] = field(default_factory=FrozenMap)
@@ -76,12 +50,13 @@ class Context:
     """The highest id ever given, so that the id of a schema that is gone is not given again."""
 
     def with_version(self, name: str, value: SchemaValue) -> Context:
-        digest = content_of(value).digest
+        digest, guid = content_of(value).digest, guid_of(value)
         held = self.holders.get(value.id, frozenset())
         return replace(
             self,
             ids=self.ids if value.id in self.ids else self.ids.with_item(value.id, value),
             digests=self.digests if digest in self.digests else self.digests.with_item(digest, value.id),
+            guids=self.guids if guid in self.guids else self.guids.with_item(guid, value.id),
             holders=self.holders.with_item(value.id, held | {(name, value.version)}),
             subjects=self.subjects.with_item(name, {**self.subjects.get(name, {}), value.version: value}),
             max_id=max(self.max_id, value.id),
@@ -93,13 +68,14 @@ class Context:
         left = self.holders[old.id] - {(name, old.version)}
         if left:
             return replace(self, subjects=subjects, holders=self.holders.with_item(old.id, left))
-        digests = self.digests.without(content_of(old).digest)
+        digest, guid = content_of(old).digest, guid_of(old)
         return replace(
             self,
             subjects=subjects,
             holders=self.holders.without(old.id),
             ids=self.ids.without(old.id),
-            digests=digests,
+            digests=self.digests.without(digest) if self.digests.get(digest) == old.id else self.digests,
+            guids=self.guids.without(guid) if self.guids.get(guid) == old.id else self.guids,
         )
 
 
@@ -137,11 +113,7 @@ class State:
 
     def by_guid(self, guid: str) -> list[tuple[str, SchemaValue]]:
         """Contexts and schemas that have a GUID."""
-        try:
-            digest = uuid.UUID(guid).bytes
-        except ValueError:
-            return []
-        found = ((name, context, context.digests.get(digest)) for name, context in self.contexts.items())
+        found = ((name, context, context.guids.get(guid)) for name, context in self.contexts.items())
         return sorted(
             ((name, context.ids[each]) for name, context, each in found if each is not None),
             key=lambda each: each[0],
@@ -172,6 +144,9 @@ class State:
                 return Record(key, ModeValue(self.modes[name]) if name in self.modes else None)
             case records.DELETE_SUBJECT:
                 return Record(key, self.deletions.get(name))
+            case records.CONTEXT:
+                there = (key.context or DEFAULT) in self.contexts
+                return Record(key, ContextValue(records.TENANT, key.context or DEFAULT) if there else None)
         context = parse_subject(name).context
         return Record(key, NoopValue(self.context(context).max_id, context))
 
@@ -197,12 +172,22 @@ class State:
                 for version in self.versions_of(subject):
                     state = state._without(subject, version)
                 return state
+            case records.CONTEXT if key.context:
+                return self._replay_context(key.context, there=value is not None)
             case records.NOOP if isinstance(value, NoopValue):
                 context = self.context(value.context)
                 return self._with_context(
                     value.context, replace(context, max_id=max(context.max_id, value.max_id))
                 )
         return self
+
+    def _replay_context(self, name: str, *, there: bool) -> State:
+        """A context is forgotten only when it is empty; its highest id goes with it."""
+        if there:
+            return self if name in self.contexts else self._with_context(name, _NO_CONTEXT)
+        if name == DEFAULT or self.context(name).subjects:
+            return self
+        return replace(self, contexts=self.contexts.without(name))
 
     def _with_context(self, name: str, context: Context) -> State:
         return replace(self, contexts=self.contexts.with_item(name, context))

@@ -34,7 +34,12 @@ class ParsedSchema(Protocol):
 
     @property
     def canonical(self) -> str:
-        """The text that is stored and that gives the schema its identity."""
+        """The text that is stored, laid out as Confluent's registry does."""
+        ...
+
+    @property
+    def identity(self) -> str:
+        """A text that schemas share which differ in layout alone, however other registries write them."""
         ...
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.registry import decisions, errors
+from penstock.registry.content import content_of
 from penstock.registry.lookups import (
     find_version,
     find_with_metadata,
@@ -13,12 +14,12 @@ from penstock.registry.lookups import (
     referenced_by,
     schema_answer,
 )
-from penstock.registry.parsing import parse_request
+from penstock.registry.parsing import parse_request, same_schema
 from penstock.registry.requests import SchemaAnswer, SchemaRequest
 from penstock.registry.routes import access, problems
 from penstock.registry.routes.texts import formatted, raw_schema
 from penstock.registry.service import Registry
-from penstock.registry.state import State, content_of
+from penstock.registry.state import State
 from penstock.registry.subjects import WILDCARD, parse_named, parse_subject
 from penstock.web import Call, Query, Route
 from penstock.web.routes import Response
@@ -166,10 +167,7 @@ def _look_up(state: State, call: Call) -> SchemaAnswer:
     whole = call.body.metadata is not None or call.body.rule_set is not None
     for value in reversed(versions):
         known = content_of(value)
-        same = known.digest == content.digest if whole else (
-            (known.schema_type, known.schema, known.references)
-            == (content.schema_type, content.schema, content.references)
-        )  # fmt: skip
-        if same:
+        one, other = (known, content) if whole else (known.bare, content.bare)
+        if same_schema(state, subject, one, other):
             return schema_answer(state, value, text=formatted(state, value, call.text("format")))
     raise errors.schema_not_found()

@@ -22,9 +22,7 @@ def routes(registry: Registry, cluster_id: str, group_id: str, *, mode_mutabilit
         return {}
 
     async def contexts(call: Call) -> Any:
-        found = registry.ask(
-            lambda s: sorted(name for name, each in s.contexts.items() if each.subjects or name == ".")
-        )
+        found = registry.ask(lambda s: sorted(s.contexts))
         return page(found, call.number("offset"), call.number("limit"))
 
     async def server_id(_call: Call) -> Any:

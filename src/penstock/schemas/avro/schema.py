@@ -29,6 +29,10 @@ class AvroSchema:
         return write_json(writing.canonical(self.root, set(self.referenced)))
 
     @property
+    def identity(self) -> str:
+        return self.canonical
+
+    @property
     def normalised(self) -> str:
         return write_json(writing.normalised(self.root, set(self.referenced)))
 

@@ -102,7 +102,7 @@ class _Normalised:
         return self._named(kind)
 
     def _named(self, kind: Record | Enum | Fixed) -> dict[str, Any]:
-        out: dict[str, Any] = {"name": kind.fullname, "type": kind.kind}
+        out: dict[str, Any] = {"type": kind.kind, "name": kind.fullname}
         if isinstance(kind, Record):
             out["fields"] = [self._field(field) for field in kind.fields]
         elif isinstance(kind, Enum):

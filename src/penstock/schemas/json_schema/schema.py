@@ -31,6 +31,10 @@ class JsonSchema:
         return write_json(self.document.root)
 
     @property
+    def identity(self) -> str:
+        return self.canonical
+
+    @property
     def normalised(self) -> str:
         return write_json(_sorted(self.document.root))
 

@@ -26,6 +26,9 @@ MAIN: Final = "default"
 @dataclass(frozen=True, slots=True)
 class ProtobufSchema:
     file: FileDescriptorProto
+    """With the names of types resolved."""
+    written: FileDescriptorProto
+    """With the names of types as they are written."""
     imports: Mapping[str, FileDescriptorProto]
     references: References
 
@@ -35,6 +38,10 @@ class ProtobufSchema:
 
     @property
     def canonical(self) -> str:
+        return write_proto(self.written)
+
+    @property
+    def identity(self) -> str:
         return write_proto(self.file)
 
     @property
@@ -54,7 +61,8 @@ class ProtobufSchema:
 def parse_protobuf(text: str, references: References, *, strict: bool = True) -> ProtobufSchema:
     del strict  # Protobuf has no rule that holds for new schemas only
     imports = {name: _file(each, name) for name, each in references.items()}
-    return ProtobufSchema(resolved(_file(text, MAIN), imports), imports, references)
+    written = _file(text, MAIN)
+    return ProtobufSchema(resolved(written, imports), written, imports, references)
 
 
 def _file(text: str, name: str) -> FileDescriptorProto:
