@@ -32,7 +32,7 @@ def text(value: str) -> e.Literal:
     return e.Literal(value, t.STRING)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(EXPRESSIONS, ROWS)
 def test_a_value_is_always_one_of_the_expressions_type(expression: e.Expression, row: dict[str, Any]) -> None:
     assert t.holds(expression.type, evaluator(expression)(row))

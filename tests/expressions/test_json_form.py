@@ -26,7 +26,7 @@ TYPES = st.recursive(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(EXPRESSIONS)
 def test_an_expression_reads_back_equal(expression: e.Expression) -> None:
     text = json.dumps(write_expression(expression))
@@ -34,7 +34,7 @@ def test_an_expression_reads_back_equal(expression: e.Expression) -> None:
     assert json.dumps(write_expression(read_expression(json.loads(text)))) == text
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(TYPES)
 def test_a_type_reads_back_equal(kind: t.SqlType) -> None:
     assert read_type(json.loads(json.dumps(write_type(kind)))) == kind

@@ -44,7 +44,7 @@ def plan_of(steps: list[Filter | MapValues | SelectKey]) -> Plan:
     return Plan((*nodes, Node("sink", sink, (nodes[-1].name,))))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.lists(STEPS, max_size=4))
 def test_a_plan_of_data_reads_back_equal_without_being_trusted(
     steps: list[Filter | MapValues | SelectKey],

@@ -32,6 +32,12 @@ KEYWORDS: Final = RESERVED | FREE | CONSTRUCTORS
 NOT_AN_ALIAS: Final = frozenset({"AT", "EMIT", "ESCAPE", "GRACE", "PARTITION", "WINDOW"})
 """Free words that cannot be an alias without AS, because they begin the next clause."""
 
+NOT_A_SOURCE: Final = frozenset({"STREAMS", "TABLES", "FUNCTION", "CONNECTOR"})
+"""Free words that mean something else behind DESCRIBE."""
+
+QUOTED: Final = RESERVED | CONSTRUCTORS | NOT_AN_ALIAS | NOT_A_SOURCE | {"ALL", "COLUMN"}
+"""Words that are written in quotes where they are names: some place would take them for keywords."""
+
 SYMBOLS: Final = {
     ":=": "ASSIGN",
     "=>": "ARROW",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from functools import cache
 from importlib.resources import files
 from typing import Any, Final
@@ -11,25 +11,25 @@ from lark import Lark, Token, UnexpectedInput, UnexpectedToken
 from lark.exceptions import VisitError
 
 from penstock.sql.errors import SqlError
-from penstock.sql.keywords import CONSTRUCTORS, FREE, KEYWORDS, NOT_AN_ALIAS, RESERVED, SYMBOLS
+from penstock.sql.keywords import CONSTRUCTORS, FREE, KEYWORDS, NOT_A_SOURCE, NOT_AN_ALIAS, RESERVED, SYMBOLS
 from penstock.sql.lexer import RawStatement, StatementLexer, split
 from penstock.sql.statement_building import StatementBuilder
 from penstock.sql.statements import Statement
 from penstock.sql.syntax import Expression
 
 _NAMES: Final = ("IDENTIFIER", "BACKTICK", "QUOTED")
-_NOT_A_SOURCE: Final = frozenset({"STREAMS", "TABLES", "FUNCTION", "CONNECTOR"})
 _VALUES: Final = ("STRING", "INTEGER_VALUE", "DECIMAL_VALUE", "DOUBLE_VALUE", "LAMBDA_OPEN")
-_SHOWN: Final = {name: symbol for symbol, name in SYMBOLS.items()} | {
+_SHOWN: Final = {name: f"'{symbol}'" for symbol, name in SYMBOLS.items()} | {
     "IDENTIFIER": "a name",
     "STRING": "a string",
     "INTEGER_VALUE": "a whole number",
     "DECIMAL_VALUE": "a number",
     "DOUBLE_VALUE": "a number",
-    "LAMBDA_OPEN": "(",
+    "LAMBDA_OPEN": "'('",
     "$END": "the end of the statement",
 }
-_HIDDEN: Final = frozenset({"BACKTICK", "QUOTED"}) | FREE
+_HIDDEN: Final = frozenset({"BACKTICK", "QUOTED"})
+_MOST_SHOWN: Final = 24
 
 
 def parse(text: str) -> list[Statement]:
@@ -83,20 +83,22 @@ def _grammar() -> str:
     rules = [
         ("name", FREE - {"ALL"}),
         ("alias_name", FREE - {"ALL"} - NOT_AN_ALIAS),
-        ("source_name", FREE - {"ALL"} - _NOT_A_SOURCE),
+        ("source_name", FREE - {"ALL"} - NOT_A_SOURCE),
     ]
     listed = "\n".join(f"{rule}: {' | '.join([*_NAMES, *sorted(words)])}" for rule, words in rules)
     return f"{text}\n{listed}\n%declare {tokens}\n"
 
 
-def _refused(token: Token, expected: Iterable[str], statement: RawStatement) -> SqlError:
-    wanted = sorted({_SHOWN.get(name, name) for name in set(expected) - _HIDDEN})
-    could = f"expected {', '.join(wanted[:12])}{', …' if len(wanted) > 12 else ''}" if wanted else ""
+def _refused(token: Token, expected: Collection[str], statement: RawStatement) -> SqlError:
+    hidden = _HIDDEN | (FREE if "IDENTIFIER" in expected else set())  # all of those are names there
+    wanted = sorted({_SHOWN.get(name, name) for name in set(expected) - hidden})
+    more = ", …" if len(wanted) > _MOST_SHOWN else ""
+    could = f"expected {', '.join(wanted[:_MOST_SHOWN])}{more}"
     if token.type == "$END":
         line, column = _end(statement)
         return SqlError(f"the statement ends too early: {could}", line, column)
     hint = ""
-    if token.type in RESERVED and "IDENTIFIER" in set(expected):
+    if token.type in RESERVED and "IDENTIFIER" in expected:
         hint = f". {token} is a reserved word: write `{token}` if it is a name"
     return SqlError(f"mismatched input '{token}': {could}{hint}", token.line or 0, token.column or 0)
 

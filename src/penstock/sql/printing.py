@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any, Final
 
 from penstock.sql import syntax as x
-from penstock.sql.keywords import KEYWORDS
+from penstock.sql.keywords import QUOTED
 
 _PLAIN: Final = re.compile(r"[A-Z_][A-Z0-9_@]*")
 
@@ -18,7 +18,7 @@ ANY, DISJUNCTION, CONJUNCTION, NEGATION, PREDICATE, SUM, PRODUCT, FACTOR, ZONED,
 
 def name(text: str) -> str:
     """An identifier, quoted where it must be."""
-    if _PLAIN.fullmatch(text) and text not in KEYWORDS:
+    if _PLAIN.fullmatch(text) and text not in QUOTED:
         return text
     return "`" + text.replace("`", "``") + "`"
 

@@ -67,7 +67,7 @@ def _word(raw: str, known: Mapping[str, str], where: tuple[int, int]) -> str:
     if found is None or found[1]:
         raise SqlError(f"{raw} is no variable: names have letters, digits and _", *where)
     value = _value(found[2], known, where)
-    words = [kind for kind, _, _ in matches(value, Places(value, *where)) if kind != "space"]
+    words = [kind for kind, _, _ in matches(value, Places(value, *where))]
     if value.startswith("-"):
         words = words[1:]  # a negative number
     if len(words) != 1 or words[0] not in _ONE_WORD:
