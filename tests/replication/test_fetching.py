@@ -3,10 +3,14 @@ handler side."""
 
 from __future__ import annotations
 
+import logging
+
+import pytest
+
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.fetch import PartitionAnswer, TopicAnswer, encode_response, read_request
 from penstock.protocol.primitives import Reader
-from penstock.replication.fetching import Fetcher
+from penstock.replication.fetching import PASSES_WITHIN, Fetcher, tell_failures
 from penstock.replication.following import Position
 from penstock.wire.replica_fetch import VERSION, Answer, Limits, ReplicaSession, Wanted, read_response
 from tests.replication.replicas import MAX_BYTES, TOPIC_ID, Replicas
@@ -70,6 +74,31 @@ def test_a_partition_that_failed_is_left_out_for_longer_each_time() -> None:
     exchange(replicas, fetcher)  # one good answer, and it is patient again
     fetcher.take([refused])
     assert fetcher.pause_seconds() is not None
+
+
+def test_what_passes_by_itself_is_not_told_and_what_stays_is_told_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO)
+    replicas = Replicas(1, 2)
+    fetcher = fetcher_of(replicas, 2)
+    refused = Answer(PLACE, ErrorCode.NOT_LEADER_OR_FOLLOWER, -1, -1, None, memoryview(b""))
+    for _ in range(2 * PASSES_WITHIN):
+        assert fetcher.ask()
+        fetcher.take([refused])
+        pause = fetcher.pause_seconds()
+        assert pause is not None
+        replicas.clock.pass_ms(int(pause * 1000) + 1)
+    (told,) = caplog.messages
+    assert "NOT_LEADER_OR_FOLLOWER" in told
+
+
+def test_many_partitions_with_one_trouble_make_one_line(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    tell_failures({"no space is left": list(range(12))})  # type: ignore[dict-item]
+    assert caplog.messages == [
+        "fetching of 0, 1, 2, 3, 4 and 7 more fails, and is tried again: no space is left"
+    ]
 
 
 def test_a_partition_out_of_the_leaders_range_is_given_back_and_moved() -> None:

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import socket
+import threading
+import traceback
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from penstock.controller.topics import NewTopic
+from penstock.handlers.topic_creation import create_topic
 from penstock.protocol.apis import Api
 from penstock.server.main import RunningBroker
 from penstock.settings import BrokerSettings
+from penstock.storage.errors import LogDirFailure
 from tests.handlers.one_node import request_frame
+from tests.server.test_node import node_on
 from tests.server.wire_bytes import framed
 
 PATIENCE_SECONDS = 1.0
@@ -48,6 +54,37 @@ def test_a_closed_broker_has_no_file_of_its_logs_open(tmp_path: Path) -> None:
     assert open_below(tmp_path)
     broker.close()
     assert not open_below(tmp_path)
+
+
+def test_a_lone_broker_ends_when_its_only_log_directory_fails(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings = {"listeners": "PLAINTEXT://127.0.0.1:0", "log.dirs": str(tmp_path / "data")}
+    ended = threading.Event()
+    broker = RunningBroker(BrokerSettings.from_texts(settings), ended.set)
+    broker.start()
+    try:
+        (directory,) = broker._node.broker.logs.directories
+        directory.fail(OSError("the disk is gone"))
+        assert ended.wait(PATIENCE_SECONDS * 10)
+    finally:
+        broker.close()
+    assert isinstance(broker.failure, LogDirFailure)
+    assert any("this node ends, because all log directories have failed" in line for line in caplog.messages)
+    assert not any("served on" in line for line in caplog.messages)
+
+
+def test_a_failure_that_is_raised_again_and_again_does_not_grow(tmp_path: Path) -> None:
+    node = node_on(tmp_path)
+    create_topic(node.broker, NewTopic("t", 1, 1))
+    log = node.broker.partitions.get("t", 0).log
+    log.directory.fail(OSError("the disk is gone"))
+    lengths = set()
+    for _ in range(5):
+        with pytest.raises(LogDirFailure) as raised:
+            log._check_writable()
+        lengths.add(len(traceback.extract_tb(raised.value.__traceback__)))
+    assert len(lengths) == 1
 
 
 def open_below(folder: Path) -> list[Path]:

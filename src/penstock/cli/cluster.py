@@ -56,7 +56,7 @@ def describe(bootstrap_servers: str, timeout_s: float, as_json: bool) -> None:
         f"cluster {info.cluster_id}, controller {info.controller_id}, {info.topics} topics, "
         f"{info.partitions} partitions"
     )
-    print_table("Brokers", ("Broker", "Address", "Leads", "Holds"), brokers)
+    print_table("Brokers", ("Broker", "Address", "Leads", "Holds"), brokers, heads=True)
     for name, places in (
         ("without a leader", health.leaderless),
         ("under-replicated", health.under_replicated),

@@ -16,11 +16,14 @@ def print_json(value: Any) -> None:
     click.echo(json.dumps(value, ensure_ascii=False))
 
 
-def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """On a terminal a table with a heading; elsewhere the bare rows in full, with tabs between cells."""
+def print_table(
+    title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], *, heads: bool = False
+) -> None:
+    """On a terminal a table with a heading; elsewhere the rows in full, with tabs between cells, and with the
+    names of the columns if `heads`."""
     texts = [["-" if cell is None else str(cell) for cell in row] for row in rows]
     if not sys.stdout.isatty():
-        for row in texts:
+        for row in [columns, *texts] if heads else texts:
             click.echo("\t".join(row))
         return
     from rich.console import Console

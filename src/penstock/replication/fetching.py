@@ -18,6 +18,22 @@ from penstock.wire.replica_fetch import Answer, Place
 
 FIRST_PAUSE_SECONDS: Final = 0.02
 HELD_BACK_SECONDS: Final = 0.1
+MOST_NAMED: Final = 5
+"""How many partitions a line of the log names."""
+PASSES_WITHIN: Final = 7
+"""Failures in a row, which take a second or two: so long the metadata of two brokers may differ after an
+election or a shutdown."""
+_PASSING: Final = frozenset(
+    {
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.FENCED_LEADER_EPOCH,
+        ErrorCode.UNKNOWN_LEADER_EPOCH,
+        ErrorCode.UNKNOWN_TOPIC_ID,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.OFFSET_NOT_AVAILABLE,
+    }
+)
+_Failures = dict[str, list[Partition]]
 
 _log = logging.getLogger(__name__)
 
@@ -87,6 +103,7 @@ class Fetcher:
         """Append and cut as the leader says; gives the partitions that are out of its range."""
         outside = []
         self.passed_over = False
+        failed: _Failures = {}
         for answer in answers:
             followed = self._followed.get(answer.place)
             if followed is None or followed.asked is None or not followed.partition.is_at(followed.asked):
@@ -98,12 +115,13 @@ class Fetcher:
                 else:
                     self._take(followed, followed.asked, answer)
             except KafkaError as error:
-                self._failed(followed, error.code.name, error.message)
+                self._failed(followed, f"{error.code.name}: {error.message}", failed, error.code in _PASSING)
             except NoSpace as error:
-                self._failed(followed, "no space", str(error))
+                self._failed(followed, str(error), failed)
             except (OSError, StorageError) as error:
                 _log.error("%s is not followed any more: %s", followed.partition, error)
                 self.remove(followed.partition)
+        tell_failures(failed)
         return outside
 
     def _take(self, followed: _Followed, position: Position, answer: Answer) -> None:
@@ -131,13 +149,26 @@ class Fetcher:
                     "%s goes on at %d: its leader has %d to %d", partition, end, leader_start, leader_end
                 )
             else:
-                self._failed(followed, "out of range", f"of {leader_start} to {leader_end}")
+                failed: _Failures = {}
+                self._failed(followed, f"out of the leader's range of {leader_start} to {leader_end}", failed)
+                tell_failures(failed)
         except (OSError, StorageError) as error:
             _log.error("%s is not followed any more: %s", partition, error)
             self.remove(partition)
 
-    def _failed(self, followed: _Followed, what: str, message: str) -> None:
+    def _failed(self, followed: _Followed, reason: str, failed: _Failures, is_passing: bool = False) -> None:
+        """Fetch it again a little later. The first failure is noted, of a passing kind the first that does
+        not pass."""
         pause = min(self._longest_pause, FIRST_PAUSE_SECONDS * 2 ** min(followed.failures, 10))
         followed.failures += 1
         followed.due = self._clock.monotonic() + pause
-        _log.info("%s is fetched again in %.2f s: %s %s", followed.partition, pause, what, message)
+        if followed.failures == (PASSES_WITHIN if is_passing else 1):
+            failed.setdefault(reason, []).append(followed.partition)
+
+
+def tell_failures(failed: _Failures) -> None:
+    """One line for each reason, however many partitions have it."""
+    for reason, partitions in failed.items():
+        named = ", ".join(map(str, partitions[:MOST_NAMED]))
+        more = f" and {len(partitions) - MOST_NAMED} more" if len(partitions) > MOST_NAMED else ""
+        _log.info("fetching of %s%s fails, and is tried again: %s", named, more, reason)

@@ -129,16 +129,17 @@ class RunningBroker:
                 _log.exception("housekeeping failed; it is tried again")
 
     def _watch_disks(self) -> None:
-        """A log directory that has failed is told to the controller, and the node serves on with what it has
-        left. One of several stops when that is nothing, or not the metadata: the others lead when it is
-        gone."""
-        for offline in set(self._node.log_failures) - self._told_failures:
-            _log.error("%s; what is in other directories is served on", offline)
+        """The controller learns of a log directory that has failed, and the node goes on with the others.
+        Without any of them, or without the one of the metadata, the node ends, as Kafka's does: a broker that
+        stays up and serves nothing would look healthy, and other nodes can lead when it is gone."""
+        failures, failure = self._node.log_failures, self._node.disabling_failure
+        for offline in set(failures) - self._told_failures:
+            _log.error("%s%s", offline, "" if failure else "; the other directories are served on")
             self._told_failures.add(offline)
-        failure = self._node.disabling_failure
-        if self._member is not None and failure is not None and self.failure is None:
+        if failure is not None and self.failure is None:
             self._lost_disk = failure
-            _log.critical("without this log directory this node leaves its cluster: %s", failure)
+            which = "all log directories have" if self._node.has_no_log_directory else "its metadata's has"
+            _log.critical("this node ends, because %s failed: %s", which, failure)
             self._on_failure()
 
 

@@ -194,11 +194,15 @@ class Node:
     def disabling_failure(self) -> StorageError | None:
         """Why this node has no part in its cluster any more: the directory of its metadata has failed, or all
         have."""
-        failures = self._logs.failures()
         metadata = self._logs.get(METADATA_TOPIC, 0)
         if metadata is not None and metadata.directory.failure is not None:
             return metadata.directory.failure
-        return failures[0] if len(failures) == len(self._logs.directories) else None
+        return self._logs.failures()[0] if self.has_no_log_directory else None
+
+    @property
+    def has_no_log_directory(self) -> bool:
+        """Whether all of them have failed."""
+        return len(self._logs.failures()) == len(self._logs.directories)
 
     def on_disk_failure(self, tell: Callable[[], None]) -> None:
         """Call `tell` whenever a log directory fails."""

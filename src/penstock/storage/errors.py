@@ -36,6 +36,11 @@ class LogDirFailure(StorageError):
         self.path = path
         self.cause = cause
 
+    def again(self) -> LogDirFailure:
+        """The same failure to be raised once more: one exception that is raised again and again grows by a
+        traceback each time."""
+        return LogDirFailure(self.path, self.cause)
+
 
 class NoSpace(StorageError):
     """The volume of the log directory `path` is full. Nothing was done; reads go on, writes do with space."""

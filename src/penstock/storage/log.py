@@ -338,7 +338,7 @@ class Log(ReadableLog):
         if self._closed or self.gone:
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{self.path} is closed")
         if self.directory.failure is not None:
-            raise self.directory.failure
+            raise self.directory.failure.again()
 
     def _end_at(self, next_offset: int) -> None:
         self.log_end_offset = next_offset

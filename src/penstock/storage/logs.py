@@ -152,7 +152,7 @@ class Logs:
                 if directory.failure is None:
                     self._do_or_lose(directory, action)
             if len(self.failures()) == len(self._directories):
-                raise self.failures()[0]
+                raise self.failures()[0].again()
         except BaseException:
             for directory in self._directories:
                 directory.release()
@@ -344,7 +344,7 @@ class Logs:
         directory = self._with_id(directory_id)
         failure = self._offline.get(name, None if is_new else self._unlisted)
         if directory is None and failure is not None:
-            raise failure
+            raise failure.again()
         directory = directory or self._emptiest()
         path = directory.log_path(topic, partition)
         assert not self._disk.exists(path), "every log was opened"
@@ -370,7 +370,7 @@ class Logs:
     def _emptiest(self) -> LogDirectory:
         online = [directory for directory in self._directories if directory.failure is None]
         if not online:
-            raise self.failures()[0]
+            raise self.failures()[0].again()
         with self._lock:
             partitions = [log.directory for log in self._logs.values()]
         return min(online, key=partitions.count)

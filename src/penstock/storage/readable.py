@@ -75,7 +75,7 @@ class ReadableLog:
         if offset >= (end_offset if limit is None else limit):
             return None
         if self.directory.failure is not None:
-            raise self.directory.failure
+            raise self.directory.failure.again()
         try:
             return find_slice(self._segments, offset, limit, max_bytes, at_least_one=at_least_one)
         except (OSError, Corruption) as error:

@@ -26,6 +26,9 @@ _TROUBLED_SECONDS: Final = 1.0
 _REGISTRATION_VERSION: Final = 4
 _HEARTBEAT_VERSION: Final = 1
 _ASSIGNMENT_VERSION: Final = 0
+_UNANSWERED: Final = frozenset(
+    {ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NETWORK_EXCEPTION, ErrorCode.NOT_CONTROLLER}
+)
 
 _log = logging.getLogger(__name__)
 
@@ -62,6 +65,7 @@ class BrokerLife:
         self._incarnation_id = incarnation_id
         self._previous_epoch = previous_broker_epoch
         self._directories = directories
+        self._told_code: ErrorCode | None = None  # of the last failure, until something succeeds
         self._told_last = False  # where replicas are; a heartbeat comes between
         self._began = broker.clock.monotonic()
         self.leaving = False
@@ -107,6 +111,8 @@ class BrokerLife:
 
     def answered(self, said: Said, answer: Any) -> float:
         """The answer to `said`; gives the seconds until the next request."""
+        if not answer.error_code:
+            self._told_code = None
         if answer.error_code:
             code = ErrorCode(int(answer.error_code))
             return self.failed(KafkaError(code, f"{said.api.name}: {code.name}"))
@@ -121,13 +127,29 @@ class BrokerLife:
         that leaves does not wait for a quorum that is gone."""
         broker = self._broker
         self.is_over |= self.leaving
-        _log.warning("the controller does not take what this broker says: %s", error)
+        self._tell(error)
         if error.code in (ErrorCode.STALE_BROKER_EPOCH, ErrorCode.BROKER_ID_NOT_REGISTERED):
             broker.broker_epoch = NOT_REGISTERED  # it was forgotten, or forgot itself: it begins again
         waited_ms = (broker.clock.monotonic() - self._began) * 1000
         if not self.serves and waited_ms > broker.settings.initial_broker_registration_timeout_ms:
             self.failure = error
         return _TROUBLED_SECONDS
+
+    def _tell(self, error: KafkaError) -> None:
+        """The same answer again and again is told once."""
+        if error.code is self._told_code:
+            return
+        self._told_code = error.code
+        if error.code is ErrorCode.DUPLICATE_BROKER_REGISTRATION:
+            _log.info(
+                "this broker was not stopped in order: its last session is still open. It registers again "
+                "when that ends, which takes %.1f s at most (broker.session.timeout.ms)",
+                self._broker.settings.broker_session_timeout_ms / 1000,
+            )
+        elif error.code in _UNANSWERED:
+            _log.warning("no controller answers this broker, it is tried again: %s", error)
+        else:
+            _log.warning("the controller does not take what this broker says: %s", error)
 
     def _registration(self) -> Said:
         broker, settings = self._broker, self._broker.settings

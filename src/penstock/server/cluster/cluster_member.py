@@ -62,7 +62,7 @@ class ClusterMember:
                 lambda: broker.settings.replica_lag_time_max_ms / 1000,
             )
             self._isrs.start()
-            self._life = LifeThread(node.life(), broker, on_serving)
+            self._life = LifeThread(node.life(), broker, on_serving, peers.heard)
             node.on_disk_failure(self._life.wake)
             self._life.start()
 

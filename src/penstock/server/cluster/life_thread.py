@@ -18,12 +18,19 @@ _TROUBLED_SECONDS: Final = 1.0
 
 _log = logging.getLogger(__name__)
 
+Heard = Callable[[float], frozenset[int]]
+"""The other voters that have answered within so many seconds."""
+
 
 class LifeThread:
     """Begins with `start` and ends with `leave`."""
 
-    def __init__(self, life: BrokerLife, broker: Broker, on_serving: Callable[[], None]) -> None:
+    def __init__(
+        self, life: BrokerLife, broker: Broker, on_serving: Callable[[], None], heard: Heard
+    ) -> None:
         """`on_serving` is called once, when clients may come."""
+        self._heard = heard
+        self._told_heard: frozenset[int] | None = None
         self._life = life
         self._on_serving = on_serving
         self._broker = broker
@@ -86,10 +93,31 @@ class LifeThread:
     def _exchange(self) -> float:
         said = self._life.next_request()
         try:
-            return self._life.answered(said, wait_for(self._channel.ask(*said), self._life.patience_seconds))
+            answer = wait_for(self._channel.ask(*said), self._life.patience_seconds)
+            self._told_heard = None
+            return self._life.answered(said, answer)
         except KafkaError as error:
-            return self._life.failed(error)
+            pause = self._life.failed(error)
+            self._tell_of_quorum()
+            return pause
         except Exception:
             # A broker without a heart is fenced and never knows why: whatever it was, the next beat may do.
             _log.exception("the controller could not be spoken to; it is tried again")
             return _TROUBLED_SECONDS
+
+    def _tell_of_quorum(self) -> None:
+        """Without a majority nothing gets better until voters come back: say how many are missing."""
+        settings = self._broker.settings
+        voters, own = frozenset(settings.voters), frozenset({settings.node_id})
+        heard = (self._heard(settings.controller_quorum_fetch_timeout_ms / 500) | own) & voters
+        needed = len(voters) // 2 + 1
+        if len(heard) >= needed or heard == self._told_heard:
+            return
+        self._told_heard = heard
+        _log.warning(
+            "there is no majority of voters: this node hears %d of %d (%s), a controller needs %d",
+            len(heard),
+            len(voters),
+            ", ".join(map(str, sorted(heard))) or "none",
+            needed,
+        )

@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import queue
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from threading import Thread
 from typing import Final
 
@@ -58,6 +59,7 @@ class QuorumPeers:
         self._timeout_ms = timeout_ms
         self._step = step
         self._lanes: dict[tuple[int, bool], _Lane] = {}
+        self._heard: dict[int, float] = {}  # when each voter last answered
         self._closed = False
 
     def post(self, requests: Sequence[Request]) -> None:
@@ -73,9 +75,18 @@ class QuorumPeers:
                     self._timeout_ms,
                     self._step,
                     self._security,
+                    partial(self._note_heard, request.destination),
                 )
             if lane is not None:
                 lane.post(request)
+
+    def heard(self, seconds: float) -> frozenset[int]:
+        """The voters that have answered within this time."""
+        since = self._clock.monotonic() - seconds
+        return frozenset(voter for voter, at in self._heard.copy().items() if at >= since)
+
+    def _note_heard(self, voter: int) -> None:
+        self._heard[voter] = self._clock.monotonic()
 
     def close(self) -> None:
         """What waits is still sent, within a bound: it may be a goodbye."""
@@ -98,6 +109,7 @@ class _Lane:
         timeout_ms: int,
         step: Step,
         security: ClientSettings,
+        on_answer: Callable[[], None],
     ) -> None:
         self._address = address
         self._security = security
@@ -105,6 +117,7 @@ class _Lane:
         self._clock = clock
         self._timeout_ms = timeout_ms
         self._step = step
+        self._on_answer = on_answer
         self._waiting: queue.Queue[tuple[float, Request] | None] = queue.Queue(_MAX_WAITING)
         self._connection: Connection | None = None
         self._closing = False
@@ -149,7 +162,9 @@ class _Lane:
             if self._connection is None or self._connection.closed:
                 self._connection = Connection(self._address, deadline, settings=self._security)
             self._connection.send(api, VERSIONS[api], [encode_request(request, self._cluster_id)], deadline)
-            return read_response(request, bytes(self._connection.receive(deadline)))
+            answer = read_response(request, bytes(self._connection.receive(deadline)))
+            self._on_answer()
+            return answer
         except (WireError, MalformedMessage, KafkaError) as error:
             _log.debug("%s to %s: %s", api.name, self._address, error)
             return lost(request)

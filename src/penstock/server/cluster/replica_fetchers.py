@@ -129,6 +129,8 @@ class FetcherThread:
         self._connection: Connection | None = None
         self._changed = Event()
         self._stopped = False
+        self._interrupted = False
+        """Whether the connection was cut from here, to ask for more: its end is no failure."""
         self._failures = 0
         name = f"replica-fetcher-{leader_id}-{slot}"
         self._client_id = f"broker-{settings.node_id}-fetcher-{slot}"
@@ -154,6 +156,7 @@ class FetcherThread:
     def _interrupt(self) -> None:
         connection = self._connection
         if connection is not None:
+            self._interrupted = True
             connection.interrupt()
 
     def _run(self) -> None:
@@ -168,8 +171,9 @@ class FetcherThread:
                 self._fetch(wanted)
                 self._failures = 0
             except (WireError, MalformedMessage) as error:
+                interrupted, self._interrupted = self._interrupted, False
                 self._disconnect()
-                if not self._stopped:
+                if not interrupted:
                     self._back_off(error)
             except Exception:
                 self._disconnect()
@@ -177,9 +181,9 @@ class FetcherThread:
                 self._changed.wait(1.0)
 
     def _back_off(self, error: Exception) -> None:
+        if self._stopped:
+            return
         longest = self._replicas.settings.replica_fetch_backoff_ms / 1000
-        if self._changed.is_set():
-            return  # interrupted, to ask for more
         pause = min(longest, FIRST_PAUSE_SECONDS * 2 ** min(self._failures, 10))
         if not self._failures:
             _log.info("broker %d cannot be fetched from, it is tried again: %s", self._leader_id, error)
