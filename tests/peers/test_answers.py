@@ -7,11 +7,13 @@ import time
 from typing import Any
 
 import pytest
+from confluent_kafka import Producer
 
 from penstock.protocol.apis import Api
 from penstock.records.codecs import Codec
 from penstock.records.record import Record, encode_batch
 from tests.peers.asking import TOPIC, Asker, Pair
+from tests.peers.java_programs import JavaPrograms
 
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, PENDING_UPLOAD = range(-1, -7, -1)
 UPGRADE, SAFE_DOWNGRADE = 1, 2
@@ -56,6 +58,42 @@ def test_every_refused_record_of_a_batch_is_named_alike(pair: Pair, codec: Codec
         code, *_ = pair.same(lambda peer: produce(peer, name, records, codec))  # noqa: B023
         assert code in (32, 87)
         assert pair.same(lambda peer: produce(peer, name, [good], codec))[:2] == (0, 0)  # noqa: B023
+
+
+def refused_by_librdkafka(peer: Asker, topic: str) -> list[str | None]:
+    """The error of each record of one batch, half of which have no key."""
+    producer = Producer({"bootstrap.servers": peer.servers, "linger.ms": 500, "log_level": 0})
+    errors: dict[bytes, str | None] = {}
+
+    def delivered(error: Any, message: Any) -> None:
+        errors[message.value()] = None if error is None else error.name()
+
+    for number in range(6):
+        key = None if number in (0, 2, 5) else b"k"
+        producer.produce(topic, b"%d" % number, key, on_delivery=delivered, partition=0)
+    assert producer.flush(20) == 0
+    return [errors[b"%d" % number] for number in range(6)]
+
+
+def test_librdkafka_fails_just_the_refused_records_for_their_own_reason(pair: Pair) -> None:
+    name = pair.new_topic(**{"cleanup.policy": "compact"})
+    errors = pair.same(lambda peer: refused_by_librdkafka(peer, name))
+    refused, others = [errors[number] for number in (0, 2, 5)], [errors[number] for number in (1, 3, 4)]
+    assert refused == ["INVALID_RECORD"] * 3
+    assert others == ["_INVALID_DIFFERENT_RECORD"] * 3
+
+
+def test_java_fails_just_the_refused_records_for_their_own_reason(
+    pair: Pair, java_programs: JavaPrograms
+) -> None:
+    name = pair.new_topic(**{"cleanup.policy": "compact"})
+    said = pair.same(lambda peer: java_programs.run("RefusedRecordsCheck", peer.servers, name).splitlines())
+    assert [number for number, line in enumerate(said) if "Compacted topic cannot accept" in line] == [
+        0,
+        2,
+        5,
+    ]
+    assert len(said) == 6
 
 
 def list_offset(peer: Asker, topic: str, timestamp: int, version: int, epoch: int = -1, part: int = 0) -> Any:
