@@ -1,6 +1,6 @@
 """Settings of broker and topics under Kafka's names: definitions, defaults, checks, and where they come from.
 
-Everybody imports from here. The tables are `TopicSettings` and `BrokerSettings`; nothing in this package
+Other packages import from here. The tables are `TopicSettings` and `BrokerSettings`; nothing in this package
 opens a socket, and only `sources` reads a file.
 """
 

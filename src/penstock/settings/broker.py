@@ -40,13 +40,13 @@ class BrokerSettings:
     """How one broker works. `BrokerSettings()` has Kafka 4's defaults."""
 
     # fmt: off
-    # Who the broker is
+    # Identity
     node_id: int = setting("node.id", kinds.int_(0), 1, "Number of this node in its cluster.")
     cluster_id: str | None = setting(
         "cluster.id", STRING, None,
         "Name of the cluster; when it is not given one is made and kept with the data.")
     broker_rack: str | None = setting(
-        "broker.rack", STRING, None, "Where the broker stands; told to clients.")
+        "broker.rack", STRING, None, "Rack of the broker, which clients learn.")
     process_roles: tuple[str, ...] = setting(
         "process.roles", kinds.words("broker", "controller"), ("broker", "controller"),
         "What this node does: serve clients, keep the metadata, or both.")
@@ -102,7 +102,7 @@ class BrokerSettings:
         "listeners", LISTENERS, (Listener("PLAINTEXT", "", 9092),), "Addresses on which the broker listens.")
     advertised_listeners: tuple[Listener, ...] = setting(
         "advertised.listeners", LISTENERS, (),
-        "Addresses told to clients, when they are not those of listeners.")
+        "Addresses that clients are given, when they are not those of listeners.")
     listener_security_protocol_map: tuple[tuple[str, str], ...] = setting(
         "listener.security.protocol.map", PROTOCOL_MAP, DEFAULT_PROTOCOL_MAP,
         "Protocol of each listener's name.")
@@ -212,7 +212,8 @@ class BrokerSettings:
     group_consumer_max_session_timeout_ms: int = setting(
         "group.consumer.max.session.timeout.ms", kinds.int_(1), 60_000, "Largest session timeout of a group.")
     group_consumer_heartbeat_interval_ms: int = setting(
-        "group.consumer.heartbeat.interval.ms", kinds.int_(1), 5000, "Heartbeat interval told to members.")
+        "group.consumer.heartbeat.interval.ms", kinds.int_(1), 5000,
+        "Heartbeat interval that members are given.")
     group_consumer_min_heartbeat_interval_ms: int = setting(
         "group.consumer.min.heartbeat.interval.ms", kinds.int_(1), 5000,
         "Smallest heartbeat interval of a group.")

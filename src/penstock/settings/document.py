@@ -20,9 +20,8 @@ Names, defaults and meanings are Kafka 4's. A broker takes them from a propertie
 later of these wins. A topic takes its own when it is created or altered; what it does not say it inherits
 from the broker.
 
-A value that is not allowed is an error that names the setting, the value and what is allowed. A broker
-setting that nobody knows is a warning; a topic setting that nobody knows is an error,
-as in Kafka."""
+A value that is not allowed is an error that names the setting, the value and what is allowed. An unknown
+broker setting is a warning; an unknown topic setting is an error, as in Kafka."""
 
 
 def render() -> str:

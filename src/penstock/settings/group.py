@@ -17,7 +17,8 @@ HEARTBEAT_INTERVAL = "consumer.heartbeat.interval.ms"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupOverrides:
-    """The table. What a group does not say, the broker says under `group.` and the same name."""
+    """The table. A setting that a group does not have comes from the broker, under `group.` and the same
+    name."""
 
     consumer_session_timeout_ms: int = setting(
         SESSION_TIMEOUT,
@@ -31,7 +32,7 @@ class GroupOverrides:
         HEARTBEAT_INTERVAL,
         kinds.int_(1),
         5000,
-        "Heartbeat interval told to members.",
+        "Heartbeat interval that members are given.",
         dynamic=True,
         broker=("group.consumer.heartbeat.interval.ms",),
     )

@@ -44,8 +44,8 @@ def collect(
     """Every setting that was given anywhere, each from its strongest source."""
     from_file = read_properties(properties_path) if properties_path is not None else {}
     if "listeners" in overrides:
-        # A file advertises the addresses on which that file listens; whoever listens elsewhere does not mean
-        # them.
+        # The file advertises the addresses on which it listens. A broker that listens elsewhere must not
+        # advertise them.
         from_file.pop("advertised.listeners", None)
     return {**from_file, **from_environment(environ), **overrides}
 

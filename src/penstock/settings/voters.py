@@ -1,4 +1,4 @@
-"""`controller.quorum.voters`: who keeps the metadata and where, as Kafka writes it:
+"""`controller.quorum.voters`: the nodes that keep the metadata, with their addresses, as Kafka writes them:
 `1@host:9093,2@other:9093`."""
 
 from __future__ import annotations

@@ -1,1 +1,2 @@
-"""One file per API: the versions that it serves, and what it does with a request."""
+"""The APIs of the protocol, one file each: the versions that are served, the access that is asked for, and
+the handler."""

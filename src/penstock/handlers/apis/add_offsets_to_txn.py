@@ -1,5 +1,5 @@
-"""AddOffsetsToTxn, v0-v4: the transaction will commit offsets of a group, so the group's partition of
-`__consumer_offsets` is added to it."""
+"""AddOffsetsToTxn, v0-v4: a producer announces that its transaction will commit offsets of a group. The
+group's partition of `__consumer_offsets` is added to the transaction."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _add(request: Request, broker: CoordinatorParts, wanted: Any) -> Promise[Any
     if not request.may(broker, Operation.READ, ResourceType.GROUP, wanted.group_id):
         return failed(KafkaError(ErrorCode.GROUP_AUTHORIZATION_FAILED))
     try:
-        ensure_offsets_topic(broker)  # the group may be one that nobody has asked about yet
+        ensure_offsets_topic(broker)  # this may be the first request for any group
         place = (OFFSETS_TOPIC, broker.groups.shard_of(wanted.group_id))
     except KafkaError as error:
         return failed(error)

@@ -1,5 +1,8 @@
-"""AddPartitionsToTxn, v0-v5. Up to v3 a client adds partitions to its transaction; from v4 on other brokers
-do, for many transactions at once, or only verify that partitions are in them (KIP-890)."""
+"""AddPartitionsToTxn, v0-v5: adds partitions to transactions, or verifies that they belong to them.
+
+Up to v3 a client adds partitions to its own transaction. From v4 on brokers send the request, for many
+transactions at once (KIP-890).
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ BATCHED_FROM: Final = 4
 
 
 class _Wanted(NamedTuple):
-    """One transaction of a request, whatever its version calls the fields."""
+    """One transaction of a request. The names of the fields differ between versions; these do not."""
 
     transactional_id: str
     producer_id: int
@@ -92,7 +95,7 @@ def _ask(
             return failed(refusal)
     refused = {place: _check(request, broker, from_client, *place) for place in wanted.partitions}
     if any(code is not ErrorCode.NONE for code in refused.values()):
-        # One partition that cannot be added refuses all of them, and the others are told why they are not.
+        # One partition that cannot be added refuses the whole request. The others get a code that says so.
         not_tried = ErrorCode.OPERATION_NOT_ATTEMPTED
         return done({place: not_tried if code is ErrorCode.NONE else code for place, code in refused.items()})
     return broker.transactions.add_or_verify(

@@ -1,4 +1,4 @@
-"""AllocateProducerIds, v0: a broker gets a block of producer ids that nobody else has or will have. On
+"""AllocateProducerIds, v0: gives a broker a block of producer ids that no other broker has or will have. On
 controllers' listeners only."""
 
 from __future__ import annotations

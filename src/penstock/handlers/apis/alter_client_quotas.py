@@ -1,5 +1,5 @@
-"""AlterClientQuotas, v0-v1: set and remove quotas of users, client ids and addresses. Entities that are not
-refused are committed together."""
+"""AlterClientQuotas, v0-v1: sets and removes quotas of users, client ids and addresses. The changes that are
+not refused are committed together."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""AlterConfigs, v0-v2: replace all settings of topics and brokers. Old clients use it; newer ones change
-settings one by one."""
+"""AlterConfigs, v0-v2: replaces all settings of topics, groups and brokers. Old clients use it; newer ones
+send IncrementalAlterConfigs."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""AlterPartition, v2-v3: the leader of partitions asks for other ISRs. Each partition is decided by itself.
-On controllers' listeners only."""
+"""AlterPartition, v2-v3: a leader asks the controller to change the ISRs of its partitions. Each partition is
+decided by itself. On controllers' listeners only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""AlterPartitionReassignments, v0-v1: replicas move to other brokers, or a move is taken back (KIP-455). Each
+"""AlterPartitionReassignments, v0-v1: moves replicas to other brokers, or takes a move back (KIP-455). Each
 partition is decided by itself."""
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""ApiVersions, v0-v4: what this broker serves. A version that is not served is answered with error 35 in the
-v0 layout."""
+"""ApiVersions, v0-v4: the APIs that this broker serves, in which versions, and the levels of features. A
+version of ApiVersions that is not served is answered with error 35 in the v0 layout."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""AssignReplicasToDirs, v0: a broker says in which of its log directories replicas are (KIP-858). Each
+"""AssignReplicasToDirs, v0: a broker reports in which of its log directories its replicas are (KIP-858). Each
 replica is decided by itself. On controllers' listeners only."""
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def _decide_all(image: Image, told: Any, broker: ControllerParts) -> Decision[Er
             for item in topic.partitions:
                 place = (topic_id, item.partition_index)
                 if place in errors:
-                    continue  # said twice: a replica is in one directory
+                    continue  # named twice: a replica is in one directory
                 errors[place] = ErrorCode.NONE
                 try:
                     records += decide_assign(image, told.broker_id, *place, id_bytes(directory.id_), rules)

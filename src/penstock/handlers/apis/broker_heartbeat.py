@@ -1,5 +1,5 @@
-"""BrokerHeartbeat, v0-v1: a broker is alive, says which of its log directories have failed, and is told
-whether it is fenced and may stop. On controllers' listeners only."""
+"""BrokerHeartbeat, v0-v1: a broker reports that it is alive and which of its log directories have failed. The
+answer says whether it is fenced and whether it may stop. On controllers' listeners only."""
 
 from __future__ import annotations
 

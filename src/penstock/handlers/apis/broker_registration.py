@@ -1,4 +1,4 @@
-"""BrokerRegistration, v0-v4: a broker's process introduces itself to the active controller, which gives it an
+"""BrokerRegistration, v0-v4: the process of a broker registers with the active controller, which gives it an
 epoch. On controllers' listeners only."""
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""ConsumerGroupDescribe, v0-v1: groups of the consumer protocol with members, assignments and targets."""
+"""ConsumerGroupDescribe, v0-v1: groups of the consumer protocol with their members, their assignments and
+their targets."""
 
 from __future__ import annotations
 
@@ -81,7 +82,7 @@ def _member(broker: GroupParts, member: DescribedConsumer) -> dict[str, Any]:
 
 
 def _assignment(broker: GroupParts, assignment: Mapping[bytes, frozenset[int]]) -> dict[str, Any]:
-    """Topics that are gone meanwhile have no name, and are left out."""
+    """A topic that was deleted meanwhile has no name, and is left out."""
     names = broker.controller.image.names
     return {
         "topic_partitions": [

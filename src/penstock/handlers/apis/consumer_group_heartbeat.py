@@ -1,5 +1,5 @@
-"""ConsumerGroupHeartbeat, v0-v1: a member of the consumer protocol (KIP-848) joins, stays, gives up, gets and
-leaves by this one request."""
+"""ConsumerGroupHeartbeat, v0-v1: the one request of the consumer protocol (KIP-848). With it a member joins,
+stays alive, gives partitions up, gets others, and leaves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CreatePartitions, v0-v3: more partitions for a topic that exists."""
+"""CreatePartitions, v0-v3: adds partitions to topics that exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""CreateTopics, v2-v7: each topic is decided by itself; one that is refused does not hold up the others."""
+"""CreateTopics, v2-v7. Each topic is decided by itself: a topic that is refused does not hold up the
+others."""
 
 from __future__ import annotations
 
@@ -80,7 +81,7 @@ def _created(
         made = decided(promise)
     except KafkaError as error:
         return _result(topic.name, error=error)
-    # v5 and later tell what the topic became, or would have become.
+    # From v5 on the answer has what the topic became, or would have become.
     return _result(
         topic.name,
         topic_id=None if validate_only else made.topic_id,

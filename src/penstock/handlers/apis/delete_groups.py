@@ -1,4 +1,4 @@
-"""DeleteGroups, v0-v2: groups that nobody is in, with their offsets."""
+"""DeleteGroups, v0-v2: deletes groups that have no members, with their offsets."""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
-"""DeleteRecords, v0-v2: move the beginning of a log up. What was deleted stays deleted after a crash: the new
-beginning is durable before the answer, and replicas that are alive have followed it."""
+"""DeleteRecords, v0-v2: moves the beginning of a log up.
+
+What was deleted stays deleted after a crash. The new beginning is durable before the answer goes out, and the
+replicas that are alive have followed it.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +59,7 @@ def _when_deleted(
     deadline: float,
     expired: bool,
 ) -> Reply | Wait:
-    """Answer once the replicas of all partitions begin where they should."""
+    """Answers when the replicas of all partitions begin at the new offsets."""
     changes = {place: part.committed.changes for place, part in shortened.items()}  # before the look
     pending = {place: part for place, part in shortened.items() if _is_behind(part, results, place)}
     if pending and not expired:
@@ -69,7 +72,7 @@ def _when_deleted(
 
 
 def _is_behind(partition: Partition, results: dict[str, dict[int, Result]], place: tuple[str, int]) -> bool:
-    """Whether a replica that is alive still begins earlier."""
+    """Whether any replica that is alive still begins at an earlier offset."""
     topic, index = place
     wanted, code = results[topic][index]
     if code is not ErrorCode.NONE:
@@ -101,7 +104,7 @@ def _delete(
 
 
 def _not_kept(broker: DataParts, shortened: dict[tuple[str, int], Partition]) -> list[tuple[str, int]]:
-    """Make the new beginnings durable; gives the places where the disk refused."""
+    """Makes the new beginnings durable. Returns the partitions whose disk refused."""
     failed = broker.logs.keep_starts(partition.log for partition in shortened.values())
     return [place for place, partition in shortened.items() if partition.log.directory in failed]
 

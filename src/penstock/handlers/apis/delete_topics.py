@@ -1,4 +1,5 @@
-"""DeleteTopics, v1-v6: by name, or from v6 on by id. The log is out of sight when the answer goes out."""
+"""DeleteTopics, v1-v6: deletes topics by name, and from v6 on also by id. When the answer goes out, the
+logs are no longer served; their files go a little later."""
 
 from __future__ import annotations
 

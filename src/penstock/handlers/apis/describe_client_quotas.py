@@ -1,4 +1,4 @@
-"""DescribeClientQuotas, v0-v1: the quotas that a filter matches."""
+"""DescribeClientQuotas, v0-v1: the quotas that match a filter."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""DescribeCluster, v0-v2: the brokers, or on a controller's listener the controllers, and the cluster's
-id."""
+"""DescribeCluster, v0-v2: the id of the cluster, and its brokers. On a controller's listener the answer
+has the controllers instead."""
 
 from __future__ import annotations
 

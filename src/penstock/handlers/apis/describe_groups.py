@@ -1,5 +1,5 @@
-"""DescribeGroups, v0-v6: classic groups with their members. Groups of the consumer protocol are described by
-ConsumerGroupDescribe."""
+"""DescribeGroups, v0-v6: classic groups with their members. ConsumerGroupDescribe describes groups of the
+consumer protocol."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""DescribeLogDirs, v1-v4: the log directories, the logs in them and their sizes. A directory that has failed
-is there with KAFKA_STORAGE_ERROR."""
+"""DescribeLogDirs, v1-v4: the log directories, with the logs in them and their sizes. A directory that has
+failed is listed with KAFKA_STORAGE_ERROR."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def handle(request: Request, broker: DataParts) -> Reply:
 
 
 def _selected(broker: DataParts, topics: Any) -> Named:
-    """The logs asked for; all of them when none is named. The metadata log is the controller's own affair."""
+    """The logs asked for; all of them when none is named. The metadata log is never among them."""
     logs = {name: log for name, log in broker.logs.all().items() if name[0] != METADATA_TOPIC}
     if topics is None:
         return logs

@@ -1,4 +1,5 @@
-"""DescribeQuorum, v0-v2: who leads the metadata quorum, and how far its members are. The leader tells."""
+"""DescribeQuorum, v0-v2: the leader of the metadata quorum, its members, and how far each has followed the
+log. Only the leader knows; other nodes forward the request."""
 
 from __future__ import annotations
 
@@ -52,7 +53,7 @@ def _unknown(index: int) -> dict[str, Any]:
 
 
 def _nodes(broker: ControllerParts) -> list[dict[str, Any]]:
-    """Where the voters listen."""
+    """The addresses of the voters."""
     names = broker.settings.controller_listener_names
     return [
         {"node_id": node, "listeners": [{"name": names[0], "host": host, "port": port}] if names else []}
@@ -74,7 +75,7 @@ def _described(broker: ControllerParts, index: int) -> dict[str, Any]:
 
 
 def _member(broker: ControllerParts, state: State, node: int, progress: Progress) -> dict[str, Any]:
-    elapsed = broker.clock.now_ms() - state.now_ms()  # from the clock of deadlines to that of people
+    elapsed = broker.clock.now_ms() - state.now_ms()  # from the monotonic clock to the wall clock
     return {
         "replica_id": node,
         "replica_directory_id": ZERO_UUID,

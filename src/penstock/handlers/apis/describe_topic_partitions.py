@@ -1,5 +1,5 @@
-"""DescribeTopicPartitions, v0: topics in alphabetical order, so many partitions at a time, and a cursor to go
-on from (KIP-966)."""
+"""DescribeTopicPartitions, v0: topics in alphabetical order, in pages of a limited number of partitions. A
+cursor in the answer says where the next page begins (KIP-966)."""
 
 from __future__ import annotations
 

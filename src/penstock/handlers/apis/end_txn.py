@@ -1,5 +1,5 @@
-"""EndTxn, v0-v5: commit or abort. From v5 on (KIP-890) the producer is told the id and epoch for its next
-transaction, and a repeated request is known by the epoch it names."""
+"""EndTxn, v0-v5: commits or aborts a transaction. From v5 on (KIP-890) the answer has the producer id and
+epoch of the next transaction, and a repeated request is recognised by its epoch."""
 
 from __future__ import annotations
 

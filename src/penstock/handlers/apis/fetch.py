@@ -52,9 +52,7 @@ ACCESS: Final = (
 )
 ANY_REPLICA_FROM: Final = 11
 LAST_WITHOUT_STORAGE_ERROR: Final = 5
-MAX_WAIT_MS: Final = (
-    300_000  # an empty answer after five minutes is as good as one after a year, and frees the thread
-)
+MAX_WAIT_MS: Final = 300_000  # after five minutes an empty answer is as good, and frees the thread
 
 _log = logging.getLogger(__name__)
 
@@ -71,10 +69,10 @@ def handle(request: Request, broker: DataParts) -> Reply | Wait:
 
 
 class _Fetch:
-    """A request that reads what there is, within its budget of bytes, and waits if that is too little and the
-    deadline has not come.
+    """One request. It reads what there is, within its budget of bytes. When that is too little, it waits for
+    more until its deadline.
 
-    An object, because a function that names itself leaves a cycle behind for the collector.
+    It is an object, because a function that refers to itself would leave a cycle for the garbage collector.
     """
 
     __slots__ = (
@@ -116,14 +114,14 @@ class _Fetch:
         return Wait((looked_at,), self._deadline, self.attempt, not self._is_follower)
 
     def _watch(self, watched: Waiters, changes: int) -> None:
-        """Wait for `watched`, which had changed so often before it was looked at."""
+        """Waits for `watched`. It had made `changes` changes before the request looked at the partition."""
         self._watched.append(watched)
         self._seen.append(changes)
 
     def _finish(self, answers: list[TopicAnswer]) -> Reply:
-        """The answer; without any partition when its bytes would exceed the client's quota."""
+        """The answer. It has no partitions when their bytes would exceed the client's quota."""
         request, broker = self._request, self._broker
-        size = 0 if self._is_follower else self._size  # followers have no quota of a client
+        size = 0 if self._is_follower else self._size  # the quotas of clients do not apply to followers
         throttle_ms = broker.quotas.fetched(request.principal.name, request.client_id, size)
         try:
             if throttle_ms:
@@ -141,8 +139,8 @@ class _Fetch:
     def _is_quiet(
         self, topic: str | bytes, wanted: FetchPartition, high_watermark: int, log_start_offset: int
     ) -> bool:
-        """Whether a follower has everything of a partition and was told so. Most of a large broker's
-        partitions are quiet at any time, and each follower asks for all of them twice a second."""
+        """Whether a follower has everything of a partition and knows its high watermark. Most partitions of
+        a large broker are quiet at any time, and each follower asks for all of them twice a second."""
         names = self._broker.controller.image.names
         name = names.get(topic, "") if isinstance(topic, bytes) else topic
         partition = self._broker.partitions.find(name, wanted.partition)
@@ -219,8 +217,8 @@ class _Fetch:
 
     def _fetched(self, partition: Partition, wanted: FetchPartition, limit: int) -> Fetched:
         fetch = self._fetch
-        # The first batch of the answer comes whole even if it is larger than every limit, or a reader would
-        # stand still.
+        # The first batch of the answer is sent whole, even if it is larger than every limit. Otherwise the
+        # reader could never go on.
         at_least_one = self._size == 0
         if self._is_follower:
             position = Position(
@@ -243,11 +241,11 @@ class _Fetch:
         )
 
     def _preferred(self, partition: Partition, wanted: FetchPartition) -> PartitionAnswer | None:
-        """The answer to a consumer that should rather read from a follower near it."""
+        """The answer that sends a consumer to a follower in its own rack."""
         node = nearest_replica(self._broker, partition, self._fetch.rack_id, wanted.fetch_offset)
         if node is None:
             return None
-        self._failed = True  # it is told at once
+        self._failed = True  # the answer goes out at once
         return PartitionAnswer(
             wanted.partition,
             ErrorCode.NONE,
@@ -258,7 +256,7 @@ class _Fetch:
         )
 
     def _told(self, code: ErrorCode) -> ErrorCode:
-        """A client of v5 or older does not know that a storage error is worth another attempt."""
+        """Clients of v5 or older would not repeat a request after a storage error: they get another code."""
         if code is ErrorCode.KAFKA_STORAGE_ERROR and self._request.version <= LAST_WITHOUT_STORAGE_ERROR:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         return code

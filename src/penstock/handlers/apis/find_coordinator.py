@@ -1,5 +1,5 @@
-"""FindCoordinator, v0-v6: which broker answers for a group or a transactional id: the leader of its
-partition.
+"""FindCoordinator, v0-v6: the broker that coordinates a group or a transactional id. It is the leader of the
+partition to which the name belongs.
 
 On purpose unlike Kafka: coordinators of share groups are refused until they are served.
 """

@@ -1,4 +1,5 @@
-"""Heartbeat, v0-v4: a member of a classic group is alive, and learns of a rebalance."""
+"""Heartbeat, v0-v4: a member of a classic group reports that it is alive. The answer says when a rebalance
+has begun."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""IncrementalAlterConfigs, v0-v1: set, delete, append to and subtract from settings of topics and brokers.
+"""IncrementalAlterConfigs, v0-v1: set, delete, append to and subtract from settings of topics,
+groups and brokers.
 
-On purpose unlike Kafka: the levels of a broker's loggers are no settings here, and are refused.
+On purpose unlike Kafka: the levels of a broker's loggers cannot be changed, and are refused.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""InitProducerId, v0-v5: an id and an epoch for a producer. Without a transactional id they are new and
-unique for ever, also after a crash; with one, whoever used it before is fenced and what was left open is
-aborted.
+"""InitProducerId, v0-v5: gives a producer an id and an epoch.
+
+Without a transactional id they are new, and unique for ever, also after a crash. With one, the producer that
+used the transactional id before is fenced, and its open transaction is aborted.
 
 On purpose unlike Kafka: v6, which asks for two-phase commit by an outside coordinator (KIP-939), is not
 served.

@@ -1,4 +1,5 @@
-"""JoinGroup, v0-v9: a member enters a group, or the next generation of it. Answered when all have joined."""
+"""JoinGroup, v0-v9: a member joins a classic group, or its next generation. The answer goes out when all
+members have joined."""
 
 from __future__ import annotations
 

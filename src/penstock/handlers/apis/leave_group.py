@@ -1,4 +1,5 @@
-"""LeaveGroup, v0-v5: members go; from v3 on several at once, and static ones by their instance id alone."""
+"""LeaveGroup, v0-v5: members leave a classic group. From v3 on several may leave at once, and static
+members are named by their instance id alone."""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
-"""ListConfigResources, v0-v1: what has settings. v0 lists subscriptions to client metrics, of which there are
-none here; v1 lists topics, brokers, and the groups that have settings of their own."""
+"""ListConfigResources, v0-v1: the resources that have settings.
+
+v0 lists subscriptions to client metrics, of which there are none here. v1 lists topics, brokers, and the
+groups that have settings of their own.
+"""
 
 from __future__ import annotations
 

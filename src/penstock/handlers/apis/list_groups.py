@@ -1,4 +1,5 @@
-"""ListGroups, v0-v5: the groups of this broker; from v4 on by state, from v5 on by type."""
+"""ListGroups, v0-v5: the groups that this broker coordinates. From v4 on a client may choose them by
+state, from v5 on by type."""
 
 from __future__ import annotations
 

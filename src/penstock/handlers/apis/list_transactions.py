@@ -1,5 +1,9 @@
-"""ListTransactions, v0-v2: the transactional ids of this broker, by state and producer id; from v1 on by how
-long a transaction has been open, from v2 on by a pattern of their names."""
+"""ListTransactions, v0-v2: the transactional ids that this broker coordinates, chosen by state and producer
+id.
+
+From v1 on a client may also choose them by how long a transaction has been open, from v2 on by a pattern
+of their names.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +57,7 @@ def handle(request: Request, broker: TransactionParts) -> Outcome:
 
 
 def _filter(wanted: Any, now_ms: int) -> Callable[[Transaction], bool]:
-    """KafkaError when the pattern is none."""
+    """Raises KafkaError when the pattern is not a regular expression."""
     duration_ms = getattr(wanted, "duration_filter", EVERY_DURATION)
     pattern = getattr(wanted, "transactional_id_pattern", None)
     matches = matcher(pattern, "TransactionalIdPattern") if pattern else None

@@ -1,5 +1,6 @@
-"""OffsetCommit, v2-v10: positions of a group, by a member of it or by nobody's member; from v10 on topics are
-told by id. Committed in `__consumer_offsets` when the answer goes out."""
+"""OffsetCommit, v2-v10: stores offsets of a group, sent by a member or by a client outside the group. From
+v10 on topics are named by id. The offsets are committed in `__consumer_offsets` before the answer goes
+out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""OffsetDelete, v0: positions that a group does not want any more."""
+"""OffsetDelete, v0: deletes committed offsets of a group."""
 
 from __future__ import annotations
 

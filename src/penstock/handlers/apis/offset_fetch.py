@@ -1,5 +1,8 @@
-"""OffsetFetch, v1-v10: what groups have committed; from v7 on, when asked so, only what no open transaction
-could still change; from v8 on for several groups at once; from v10 on topics are told by id."""
+"""OffsetFetch, v1-v10: the offsets that groups have committed.
+
+From v7 on a client may ask only for offsets that no open transaction can still change. From v8 on a request
+names several groups, and from v10 on it names topics by id.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,7 @@ Found = dict[Place, CommittedOffset | ErrorCode | None]
 def handle(request: Request, broker: GroupParts) -> Outcome:
     wanted = read_request(Api.OFFSET_FETCH, request.version, request.reader)
     stable = getattr(wanted, "require_stable", False)
-    # Before v8 the request itself has the shape of a group.
+    # Before v8 the request itself has the fields of a group.
     groups = wanted.groups if request.version >= BATCHED_FROM else (wanted,)
     asked = [(group, _ask(request, broker, group, stable)) for group in groups]
 
@@ -74,7 +77,7 @@ def _answer(request: Request, broker: GroupParts, group: Any, promise: Promise[F
         found = outcome(promise)
     except KafkaError as error:
         code = error.code
-        if request.version < GROUP_ERROR_FROM:  # there the partitions carry the error of the group
+        if request.version < GROUP_ERROR_FROM:  # before, each partition carries the error of the group
             found = dict.fromkeys(_places(broker, group), code)
     topics: dict[str, list[dict[str, Any]]] = {}
     for (name, index), committed in found.items():
@@ -90,8 +93,8 @@ def _answer(request: Request, broker: GroupParts, group: Any, promise: Promise[F
 
 
 def _by_id(broker: GroupParts, group: Any, topics: dict[str, list[dict[str, Any]]]) -> list[dict[str, Any]]:
-    """Offsets of a topic that is gone cannot be told by id, and are not; an id that was asked for and that
-    nobody has is."""
+    """Offsets by topic id. Offsets of a deleted topic are left out, because it has no id any more. An id that
+    was asked for and that no topic has stays in the answer."""
     image = broker.controller.image
     rows = [
         {"topic_id": image.topics[name].topic_id, "partitions": partitions}

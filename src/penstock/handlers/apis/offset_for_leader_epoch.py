@@ -1,5 +1,5 @@
-"""OffsetForLeaderEpoch, v2-v4: where a leader epoch ended, so that a consumer or a follower learns what
-it has that the leader has not (KIP-101, KIP-320)."""
+"""OffsetForLeaderEpoch, v2-v4: the offset at which a leader epoch ended. From it a consumer or a follower
+learns which of its records the leader does not have (KIP-101, KIP-320)."""
 
 from __future__ import annotations
 

@@ -146,7 +146,7 @@ def _answer_all(
     request: Request, broker: DataParts, produce: ProduceRequest, results: list[TopicResult]
 ) -> Reply:
     answer = _answer(request, broker, produce, results)
-    assert isinstance(answer, Reply), "who waits for all replicas listens"
+    assert isinstance(answer, Reply), "a request that waits for all replicas has an answer"
     return answer
 
 

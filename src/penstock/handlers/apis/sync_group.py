@@ -1,4 +1,5 @@
-"""SyncGroup, v0-v5: the leader brings the assignment of its generation, the others fetch theirs."""
+"""SyncGroup, v0-v5: the leader of a classic group sends the assignment of a generation, and each member
+fetches its own part."""
 
 from __future__ import annotations
 

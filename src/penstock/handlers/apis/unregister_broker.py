@@ -1,6 +1,6 @@
-"""UnregisterBroker, v0: forget a broker that will not come back.
+"""UnregisterBroker, v0: removes the registration of a broker that will not come back.
 
-As in Kafka a broker that is alive is forgotten, too; it registers again.
+As in Kafka, a broker that is alive is removed, too; it registers again.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""WriteTxnMarkers, v1-v2: ends of transactions, sent by their coordinators and by whoever aborts one that
-hangs (KIP-664).
+"""WriteTxnMarkers, v1-v2: writes the markers that end transactions. Coordinators send it, and tools that
+abort a hanging transaction (KIP-664).
 
-A marker in a partition of `__consumer_offsets` goes through the group's shard, which learns of it in the same
-step.
+A marker in a partition of `__consumer_offsets` goes through the group's shard, which replays it in the
+same step.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ACCESS: Final = (
     Access(Operation.ALTER, ResourceType.CLUSTER),
     Access(Operation.CLUSTER_ACTION, ResourceType.CLUSTER, when="the cluster may not be altered"),
 )
-CLASSIC: Final = 0  # the transaction version of a marker that tells none
+CLASSIC: Final = 0  # the version of a marker that names none
 
 _log = logging.getLogger(__name__)
 
@@ -87,7 +87,7 @@ def _topics(wanted: Any, outcomes: Outcomes | None) -> list[dict[str, Any]]:
 def _write_one(
     broker: GroupDataParts, topic: str, index: int, marker: TransactionMarker
 ) -> Promise[ErrorCode]:
-    """Done when the marker is committed, or will not be."""
+    """The promise is done when the marker is committed, or has failed."""
     promise: Promise[ErrorCode] = Promise()
     try:
         partition = broker.partitions.get(topic, index)
