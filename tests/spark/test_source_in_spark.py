@@ -22,6 +22,8 @@ from penstock.testing.process import BrokerProcess
 SECONDS = 60
 on_our_broker = pytest.mark.parametrize("servers", ["penstock"], indirect=True)
 PATIENCE = {"kafka.default.api.timeout.ms": "2000"}
+LONGER_PATIENCE = {"kafka.default.api.timeout.ms": "8000"}
+"""Enough for a broker to start again while other tests use the cores."""
 
 
 def produce(servers: str, topic: str, count: int, partition: int = 0, value: bytes | None = None) -> None:
@@ -128,7 +130,7 @@ def test_a_broker_that_goes_away_is_waited_for_and_then_named(
 ) -> None:
     servers = process.bootstrap_servers
     produce(servers, "t", 5)
-    query = start(stream(spark, servers, "t", **PATIENCE), tmp_path / "c", processingTime="0 seconds")
+    query = start(stream(spark, servers, "t", **LONGER_PATIENCE), tmp_path / "c", processingTime="0 seconds")
     try:
         await_rows(query, 5)
         process.kill()

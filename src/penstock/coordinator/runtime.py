@@ -205,6 +205,15 @@ class Runtime(Generic[S]):
         shard.log.wake_waiters()
         return end_offset
 
+    def look_at_all(self, look: Callable[[S], T]) -> list[T]:
+        """What each shard that is served here holds now, committed or not: for counting, not for answers."""
+        seen = []
+        for shard in list(self._shards.values()):
+            with shard.lock:
+                if shard.phase is Phase.ACTIVE:
+                    seen.append(look(shard.state))
+        return seen
+
     def active_shards(self) -> list[int]:
         return [index for index, shard in self._shards.items() if shard.phase is Phase.ACTIVE]
 

@@ -21,6 +21,7 @@ from penstock.coordinator.promise import Promise
 from penstock.groups.coordinator import GroupCoordinator
 from penstock.handlers.fetching.sessions import FetchSessions
 from penstock.handlers.parts import Verifier
+from penstock.metrics.broker import BrokerMetrics
 from penstock.protocol.api_versions import ApiRange
 from penstock.protocol.metadata import Node
 from penstock.quotas.clients import ClientQuotas
@@ -52,6 +53,7 @@ class Broker:
     authorizer: Authorizer
     fetch_sessions: FetchSessions
     quotas: ClientQuotas
+    metrics: BrokerMetrics
     apis: tuple[ApiRange, ...]  # what is announced and served
     controller_apis: tuple[ApiRange, ...]  # likewise, on the listeners of controllers
     new_topic_id: Callable[[], bytes]

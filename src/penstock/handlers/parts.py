@@ -21,6 +21,7 @@ from penstock.coordinator.coordinator import Coordinator, CoordinatorKind
 from penstock.coordinator.promise import Promise
 from penstock.groups.coordinator import GroupCoordinator
 from penstock.handlers.fetching.sessions import FetchSessions
+from penstock.metrics.broker import BrokerMetrics
 from penstock.protocol.api_versions import ApiRange
 from penstock.protocol.errors import ErrorCode
 from penstock.quotas.clients import ClientQuotas
@@ -56,6 +57,13 @@ class Charges(Protocol):
 
     @property
     def quotas(self) -> ClientQuotas: ...
+
+
+class Counts(Protocol):
+    """Has the numbers that are counted while requests are served."""
+
+    @property
+    def metrics(self) -> BrokerMetrics: ...
 
 
 class Metadata(Protocol):
@@ -133,7 +141,7 @@ class Verifier(Protocol):
 # Families
 
 
-class DataParts(Permits, Timed, Charges, ReadsMetadata, Protocol):
+class DataParts(Permits, Timed, Charges, Counts, ReadsMetadata, Protocol):
     """For requests about the records of partitions: produce, fetch, offsets, producers, log directories."""
 
     @property

@@ -10,6 +10,7 @@ from threading import Lock
 from typing import Final
 
 from penstock.clock import Clock
+from penstock.metrics.traffic import Traffic
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.replication.following import EpochEnd, Position
 from penstock.replication.partition import Partition
@@ -52,9 +53,10 @@ class Fetcher:
     """The partitions that follow one leader by one connection. Threads may add and remove; one asks and
     takes."""
 
-    def __init__(self, clock: Clock, longest_pause_seconds: float) -> None:
+    def __init__(self, clock: Clock, longest_pause_seconds: float, traffic: Traffic | None = None) -> None:
         self._clock = clock
         self._longest_pause = longest_pause_seconds
+        self._traffic = traffic or Traffic()
         self._lock = Lock()
         self._followed: dict[Place, _Followed] = {}
         self.passed_over = False
@@ -134,7 +136,10 @@ class Fetcher:
             cut_to = partition.log.log_end_offset
             _log.info("%s is cut from %d to %d: its leader has %s", partition, end, cut_to, answer.diverging)
         else:
-            partition.take(position, answer.records, answer.high_watermark, answer.log_start_offset)
+            start_offset = answer.log_start_offset
+            written = partition.take(position, answer.records, answer.high_watermark, start_offset)
+            if written:
+                self._traffic.of(partition.topic).replication_bytes_in += written
         followed.failures = 0
 
     def move_into_range(self, partition: Partition, leader_start: int, leader_end: int) -> None:

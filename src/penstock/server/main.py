@@ -22,11 +22,16 @@ from penstock.server.following.coordinators import CoordinatorDriver
 from penstock.server.node import Node
 from penstock.server.together import in_threads
 from penstock.settings import BrokerSettings
+from penstock.settings.listeners import format_address, parse_address
 from penstock.storage.disk import OsDisk
 from penstock.storage.errors import StorageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from penstock.metrics.text import Sample
     from penstock.server.cluster.cluster_member import ClusterMember
+    from penstock.server.metrics.endpoint import MetricsEndpoint
 
 TICK_SECONDS: Final = 1.0
 LOOK_SECONDS: Final = 0.1
@@ -65,6 +70,11 @@ class RunningBroker:
             close_all(sockets)
             raise
         self._server = Server(self._node, sockets)
+        try:
+            self.metrics = self._metrics_endpoint(settings)
+        except BaseException:
+            close_all(sockets)
+            raise
         broker = self._node.broker
         coordinators = broker.coordinators.values()
         self._coordinators = [CoordinatorDriver(coordinator.runtime, clock) for coordinator in coordinators]
@@ -90,6 +100,8 @@ class RunningBroker:
             # a cluster without brokers. Who comes sooner waits in the socket's queue.
             self._member.start(self._node, lambda: self._server.accept_on(self._clients))
         self._cleaners.adjust()
+        if self.metrics is not None:
+            self.metrics.start()
         self._housekeeper.start()
 
     def wait_until_it_serves(self, seconds: float) -> bool:
@@ -109,6 +121,8 @@ class RunningBroker:
         self._node.fetchers.close()
         self._node.peers.close()
         self._server.close()
+        if self.metrics is not None:
+            self.metrics.close()
         if self._member is not None:
             self._member.close()
         for driver in self._coordinators:
@@ -117,6 +131,21 @@ class RunningBroker:
             self._housekeeper.join()
         self._cleaners.close()
         self._node.close()
+
+    def _metrics_endpoint(self, settings: BrokerSettings) -> MetricsEndpoint | None:
+        if not settings.metrics_listener:
+            return None
+        from penstock.server.metrics.endpoint import MetricsEndpoint, process_samples
+        from penstock.server.metrics.sources import samples
+
+        def all_samples() -> Iterator[Sample]:
+            yield from samples(self._node.broker)
+            yield from process_samples(self._server.connection_count)
+
+        address = parse_address("metrics.listener", settings.metrics_listener)
+        endpoint = MetricsEndpoint(*address, all_samples)
+        _log.info("metrics are at http://%s/metrics", format_address(*endpoint.address))
+        return endpoint
 
     def _keep_house(self) -> None:
         while not self._stopped.wait(TICK_SECONDS):

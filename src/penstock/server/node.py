@@ -27,6 +27,7 @@ from penstock.handlers.cluster_nodes import reached
 from penstock.handlers.controller_table import served_by_controllers
 from penstock.handlers.fetching.sessions import FetchSessions
 from penstock.handlers.table import served
+from penstock.metrics.broker import BrokerMetrics
 from penstock.protocol.metadata import Node as Endpoint
 from penstock.quotas.clients import ClientQuotas
 from penstock.quotas.rates import Window
@@ -122,14 +123,15 @@ class Node:
             verifier=TransactionsAnywhere(settings.node_id, transactions, peers, leader_of),
             authorizer=AllowAll(),
             quotas=_quotas(settings, clock),
+            metrics=_metrics(clock, self._logs),
             fetch_sessions=FetchSessions(settings.max_incremental_fetch_session_cache_slots, random),
             apis=served(),
             controller_apis=served_by_controllers(),
             new_topic_id=self._new_topic_id,
             endpoints=endpoints,
         )
-        self.isr_changes = IsrChanges(settings.node_id, self._broker_epoch)
-        replicas = Replicas(settings, clock, self._address_of, self._broker_epoch)
+        self.isr_changes = IsrChanges(settings.node_id, self._broker_epoch, self.broker.metrics.isrs)
+        replicas = self._replicas(settings, clock)
         self.fetchers = ReplicaFetchers(replicas)
         fetchers = self.fetchers if fetchers_of is None else fetchers_of(replicas)
         self._follower = MetadataFollower(
@@ -166,6 +168,10 @@ class Node:
         node = reached(state, self.broker.settings.inter_broker_listener)
         return None if node is None else Address(node.host, node.port)
 
+    def _replicas(self, settings: BrokerSettings, clock: Clock) -> Replicas:
+        traffic = self.broker.metrics.traffic
+        return Replicas(settings, clock, self._address_of, self._broker_epoch, traffic=traffic)
+
     def _surroundings(self, clock: Clock) -> Surroundings:
         broker = self.broker
         return Surroundings(
@@ -182,6 +188,8 @@ class Node:
         """Housekeeping: flush what was rolled, write checkpoints, drop what is past its retention, make
         logs that found no space."""
         self._logs.tick()
+        self.broker.metrics.traffic.forget_others(self.broker.controller.image.topics)
+        self.broker.metrics.tick(self.broker.clock.monotonic())
         if self._follower.waits_for_space:
             self.broker.controller.refresh(self._follower, self._coordinators)
 
@@ -352,6 +360,12 @@ def _why_stray(image: Image, topic: str, index: int) -> str:
 
 def _exists(controller: Controller, topic: str, index: int) -> bool:
     return 0 <= index < (_partition_count(controller, topic) or 0)
+
+
+def _metrics(clock: Clock, logs: Logs) -> BrokerMetrics:
+    metrics = BrokerMetrics(clock.monotonic())
+    metrics.histograms += [directory.flushes for directory in logs.directories]
+    return metrics
 
 
 def _quotas(settings: BrokerSettings, clock: Clock) -> ClientQuotas:

@@ -45,6 +45,10 @@ class BrokerSettings:
     cluster_id: str | None = setting(
         "cluster.id", STRING, None,
         "Name of the cluster; when it is not given one is made and kept with the data.")
+    metrics_listener: str | None = setting(
+        "metrics.listener", STRING, None,
+        "HOST:PORT where Prometheus may read this broker's metrics, at /metrics; nowhere when it is empty. "
+        "Everybody who can connect can read them. Kafka has no such setting.")
     broker_rack: str | None = setting(
         "broker.rack", STRING, None, "Rack of the broker, which clients learn.")
     process_roles: tuple[str, ...] = setting(

@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import NamedTuple
 
+from penstock.metrics.histogram import Histogram
 from penstock.storage.checkpoints import TopicPartition, read_offsets, write_offsets
 from penstock.storage.cleaned_offsets import CleanedOffsets
 from penstock.storage.disk import Disk, File, is_full
@@ -61,6 +62,8 @@ class LogDirectory:
         """Called when it has failed, by whoever noticed it and whatever locks they hold."""
         # Set once and never cleared: only a restart brings a directory back.
         self.failure: LogDirFailure | None = None
+        self.flushes = Histogram()
+        """How long it took to make logs in here durable, for metrics."""
         self.cleaned = CleanedOffsets(disk, path)
         # How the last owner left it; known after `inspect`.
         self.left_clean = False

@@ -401,6 +401,7 @@ class Log(ReadableLog):
 
     def sync(self, unflushed: Unflushed) -> Unflushed:
         """Do the slow part of a flush. It touches nothing that appends change: it needs no lock."""
+        began = self._clock.monotonic()
         try:
             self.epochs.sync()
             for segment in unflushed.segments:
@@ -413,6 +414,7 @@ class Log(ReadableLog):
                 raise self.directory.fail(error) from error
         except OSError as error:
             raise self.directory.fail(error) from error
+        self.directory.flushes.record(self._clock.monotonic() - began)
         return unflushed
 
     def flushed(self, unflushed: Unflushed) -> None:

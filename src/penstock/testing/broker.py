@@ -43,6 +43,14 @@ class Broker:
         host, port = next(iter(self._broker.addresses.values()))
         return f"{host}:{port}"
 
+    @property
+    def metrics_address(self) -> str:
+        """HOST:PORT of /metrics; the setting `metrics.listener` opens it."""
+        assert self._broker is not None, "the broker is not running"
+        assert self._broker.metrics is not None, "without metrics.listener there is no such address"
+        host, port = self._broker.metrics.address
+        return f"{host}:{port}"
+
     def start(self) -> Self:
         self._broker = RunningBroker(self._settings)
         self._broker.start()

@@ -77,7 +77,7 @@ class _Fetch:
 
     __slots__ = (
         *("_broker", "_budget", "_deadline", "_failed", "_fetch", "_fetching", "_is_follower", "_is_refused"),
-        *("_now", "_request", "_seen", "_size", "_watched"),
+        *("_now", "_request", "_seen", "_size", "_taken", "_watched"),
     )
 
     def __init__(self, request: Request, fetch: FetchRequest, fetching: Fetching, broker: DataParts) -> None:
@@ -101,6 +101,7 @@ class _Fetch:
         self._failed = False
         self._watched: list[Waiters] = []
         self._seen: list[int] = []
+        self._taken: list[tuple[str, int]] = []  # topics with their bytes, to be counted with the answer
         if self._is_follower:
             self._now = self._broker.clock.monotonic()
         answers = [self._topic(topic) for topic in self._fetching.pending(self._is_quiet)]
@@ -130,6 +131,8 @@ class _Fetch:
             session_id, told = self._fetching.finish(answers, broker.clock.now_ms())
         except KafkaError as error:
             return _encode(request.version, [], error=error.code, throttle_ms=throttle_ms)
+        for topic, taken in self._taken:
+            broker.metrics.traffic.of(topic).fetched(taken, by_follower=self._is_follower)
         nodes: Sequence[Node] = ()
         if self._failed:
             leaders = [answer.current_leader for topic in told for answer in topic.partitions]
@@ -191,6 +194,7 @@ class _Fetch:
             fetched = self._fetched(partition, wanted, limit)
         except KafkaError as error:
             self._failed = True
+            self._broker.metrics.traffic.known(topic).fetch_failed()
             leader = None
             if error.code in (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH):
                 leader = current_leader(self._broker, topic, wanted.partition)
@@ -204,6 +208,7 @@ class _Fetch:
             self._failed = True
         if fetched.records is not None:
             self._size += fetched.records.size
+            self._taken.append((topic, fetched.records.size))
         return PartitionAnswer(
             wanted.partition,
             ErrorCode.NONE,

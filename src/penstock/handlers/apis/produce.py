@@ -116,7 +116,10 @@ def _append_all(
             continue
         partitions = []
         for data in topic.partitions:
-            partitions.append(_append(broker, name, data, admission, to_all, unacknowledged))
+            result = _append(broker, name, data, admission, to_all, unacknowledged)
+            if result.error is not ErrorCode.NONE:
+                broker.metrics.traffic.known(name).produce_failed(len(data.records or b""))
+            partitions.append(result)
         results.append(TopicResult(topic.name, topic.topic_id, partitions))
     if not unacknowledged:
         return _answer(request, broker, produce, results)
@@ -202,6 +205,8 @@ def _append(
         appended = partition.append(data.records, guard=guard, to_all=to_all)
         if to_all and partition.log.high_watermark <= appended.last_offset:
             unacknowledged.append(Written(partition, appended.last_offset + 1, epoch))
+        records = appended.last_offset - appended.base_offset + 1
+        broker.metrics.traffic.of(topic).produced(len(data.records), records)
     except InvalidRecords as error:
         return PartitionResult(
             data.partition,

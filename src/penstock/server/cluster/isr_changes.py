@@ -14,6 +14,7 @@ from threading import Event, Lock, Thread
 from typing import Any, Final, NamedTuple, Protocol
 
 from penstock.coordinator.promise import Promise
+from penstock.metrics.broker import IsrCounts
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_request, read_response
@@ -55,6 +56,8 @@ class Channel(Protocol):
 class _Asked(NamedTuple):
     partition: Partition
     wanted: WantedIsr
+    in_sync: int = 0
+    """How many replicas were in sync when it was asked for."""
 
 
 Asked = dict[tuple[bytes, int], _Asked]  # by topic id and partition
@@ -63,8 +66,11 @@ Asked = dict[tuple[bytes, int], _Asked]  # by topic id and partition
 class IsrChanges:
     """What is wanted and not yet asked for. Threads may call it."""
 
-    def __init__(self, node_id: int, broker_epoch: Callable[[], int]) -> None:
+    def __init__(
+        self, node_id: int, broker_epoch: Callable[[], int], counts: IsrCounts | None = None
+    ) -> None:
         self._node_id = node_id
+        self._counts = counts or IsrCounts()
         self._broker_epoch = broker_epoch
         self._lock = Lock()
         self._wanted: set[Partition] = set()
@@ -84,8 +90,9 @@ class IsrChanges:
         asked = {}
         for partition in partitions:
             wanted = partition.wanted_isr()
-            if wanted is not None:
-                asked[partition.topic_id, partition.index] = _Asked(partition, wanted)
+            leading = partition.leadership
+            if wanted is not None and leading is not None:
+                asked[partition.topic_id, partition.index] = _Asked(partition, wanted, len(leading.isr))
         return asked
 
     def request(self, asked: Asked) -> dict[str, Any]:
@@ -105,7 +112,7 @@ class IsrChanges:
         for topic in answer.topics:
             for part in topic.partitions:
                 one = asked.get((_bytes(topic.topic_id), part.partition_index))
-                if one is not None and not _settle(one, part):
+                if one is not None and not _settle(one, part, self._counts):
                     again.append(one)
         return self.failed(again)
 
@@ -127,14 +134,16 @@ def _wanted(index: int, wanted: WantedIsr) -> dict[str, Any]:
     }
 
 
-def _settle(one: _Asked, part: Any) -> bool:
+def _settle(one: _Asked, part: Any, counts: IsrCounts) -> bool:
     """Whether the question is settled."""
     code = ErrorCode(part.error_code)
-    partition, wanted = one
+    partition, wanted, in_sync = one
     if code is ErrorCode.NONE:
+        counts.changed(in_sync, len(part.isr))
         partition.isr_changed(part.leader_epoch, part.isr, part.partition_epoch)
         _log.info("%s is in sync at %s", partition, list(part.isr))
         return True
+    counts.failed_updates.add()
     _log.info("the ISR of %s does not become %s: %s", partition, sorted(wanted.members), code.name)
     if code in _NOT_ATTEMPTED:
         partition.isr_refused(wanted)

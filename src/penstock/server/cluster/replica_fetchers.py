@@ -13,6 +13,7 @@ from threading import Event, Lock, Thread
 from typing import Final
 
 from penstock.clock import Clock
+from penstock.metrics.traffic import Traffic
 from penstock.protocol.apis import Api
 from penstock.protocol.list_offsets import EARLIEST_LOCAL, LATEST
 from penstock.protocol.primitives import MalformedMessage
@@ -43,12 +44,14 @@ class Replicas:
         address_of: Callable[[int], Address | None],
         broker_epoch: Callable[[], int],
         security: ClientSettings = PLAINTEXT,
+        traffic: Traffic | None = None,
     ) -> None:
         self.settings = settings
         self.security = security
         self.clock = clock
         self.address_of = address_of
         self.broker_epoch = broker_epoch
+        self.traffic = traffic or Traffic()
 
     @property
     def identity(self) -> tuple[int, int]:
@@ -116,7 +119,8 @@ class FetcherThread:
 
     def __init__(self, replicas: Replicas, leader_id: int, slot: int) -> None:
         settings = replicas.settings
-        self.fetcher = Fetcher(replicas.clock, settings.replica_fetch_backoff_ms / 1000)
+        pause_seconds = settings.replica_fetch_backoff_ms / 1000
+        self.fetcher = Fetcher(replicas.clock, pause_seconds, replicas.traffic)
         self._replicas = replicas
         self._leader_id = leader_id
         self._limits = Limits(

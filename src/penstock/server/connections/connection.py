@@ -4,12 +4,14 @@ answer. One at a time."""
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from contextlib import suppress
 from threading import Lock
 from typing import NamedTuple
 
 from penstock.clock import Clock
-from penstock.handlers.reply import HangUp, NoReply, Reply, Wait
+from penstock.handlers.reply import HangUp, NoReply, Part, Reply, Wait
+from penstock.metrics.requests import ApiRequests
 from penstock.protocol.primitives import MalformedMessage
 from penstock.server.connections.complaints import Complaints
 from penstock.server.connections.frames import AHEAD_BYTES, FrameReceiver, FrameSender
@@ -112,13 +114,13 @@ class Connection:
             self._turns.give_up()
 
     def _serve(self, frame: memoryview) -> None:
-        header, outcome = self._session.handle(frame)
+        header, outcome, requests, local_seconds = self._session.handle(frame)
         if not isinstance(outcome, NoReply):
             if isinstance(outcome, Wait):
                 self._answers.flush()
                 self._end_turn()
-                outcome = self._settle(outcome)
-            self._answers.send(header, outcome.parts)
+                outcome = self._settle_counted(outcome, requests, local_seconds)
+            self._send(header, outcome.parts, requests)
         if outcome.throttle_ms:
             self._answers.flush()
             self._end_turn()
@@ -130,6 +132,26 @@ class Connection:
         self._changed.clear()
         while not self._closing and (remaining := end - self._clock.monotonic()) > 0:
             self._changed.wait(remaining)
+
+    def _settle_counted(self, wait: Wait, requests: ApiRequests | None, local_seconds: float) -> Reply:
+        """How long the request waited is counted, also when the connection ends meanwhile."""
+        if requests is None:
+            return self._settle(wait)
+        began = self._clock.monotonic()
+        requests.waits += 1
+        try:
+            return self._settle(wait)
+        finally:
+            requests.ended_waiting(local_seconds, self._clock.monotonic() - began)
+
+    def _send(self, header: bytes, parts: Sequence[Part], requests: ApiRequests | None) -> None:
+        """An answer of one part is mostly held back to be sent with others: only longer ones are timed."""
+        if requests is None or len(parts) == 1:
+            self._answers.send(header, parts)
+            return
+        began = self._clock.monotonic()
+        self._answers.send(header, parts)
+        requests.sending.record(self._clock.monotonic() - began)
 
     def _settle(self, outcome: Reply | Wait) -> Reply:
         while isinstance(outcome, Wait):

@@ -69,6 +69,10 @@ class Server:
             thread.join(CLOSE_SECONDS)
         self._close_refused(float("inf"))
 
+    @property
+    def connection_count(self) -> int:
+        return len(self._connections)
+
     def tick(self) -> None:
         """Close connections that were refused, once their time has come; say what was left out of the log."""
         self._close_refused(self._commons.clock.monotonic())

@@ -12,10 +12,11 @@ from penstock.handlers.broker import Broker
 from penstock.handlers.cluster_nodes import controller_listeners
 from penstock.handlers.controller_table import CONTROLLER_HANDLERS
 from penstock.handlers.forwarding import forwarding
-from penstock.handlers.reply import Outcome
+from penstock.handlers.reply import Outcome, Wait
 from penstock.handlers.request import Request
 from penstock.handlers.table import FORWARDED, HANDLERS
 from penstock.handlers.throttling import Handle, handle_timed
+from penstock.metrics.requests import ApiRequests
 from penstock.protocol.apis import Api
 from penstock.protocol.header import read_request_header, response_header
 from penstock.protocol.primitives import MalformedMessage
@@ -28,6 +29,8 @@ class Exchange(NamedTuple):
 
     header: bytes
     outcome: Outcome
+    requests: ApiRequests | None = None  # where a wait, and sending, are counted
+    local_seconds: float = 0.0  # how long handling has taken so far
 
 
 class _Route(NamedTuple):
@@ -77,6 +80,8 @@ class Session:
         self._host = host
         self._principal = principal
         self._sasl = sasl
+        self._requests = broker.metrics.requests
+        self._now = broker.clock.monotonic
         self._routes = _CONTROLLER_ROUTES if listener in controller_listeners(broker) else _ROUTES
 
     @property
@@ -97,9 +102,16 @@ class Session:
         api, handle, oldest, newest = route
         if not oldest <= version <= newest:
             route.check(version)
+        began = self._now()
         request = Request(api, version, client_id or "", self._principal, self._host, self._listener, reader)
         if self._broker.quotas.limits_requests:
             outcome = handle_timed(handle, request, self._broker)
         else:
             outcome = handle(request, self._broker)
-        return Exchange(response_header(api, version, correlation_id), outcome)
+        header = response_header(api, version, correlation_id)
+        seconds = self._now() - began
+        requests = self._requests.of(api_key)
+        requests.bytes_in += len(frame)
+        if not isinstance(outcome, Wait):
+            requests.served.record(seconds)
+        return Exchange(header, outcome, requests, seconds)

@@ -130,7 +130,7 @@ class ServerConnection:
     def _serve(self) -> None:
         while self._open and self._frames and self._waiting is None:
             try:
-                self._header, outcome = self._session.handle(memoryview(bytearray(self._frames[0])))
+                self._header, outcome, *_ = self._session.handle(memoryview(bytearray(self._frames[0])))
             except HangUp:
                 self.close()
                 return

@@ -1,0 +1,4 @@
+"""Numbers about a running process: counters, rates, histograms, and the text that Prometheus reads.
+
+Pure: time is handed in. A number is counted where it happens, and read when it is scraped.
+"""

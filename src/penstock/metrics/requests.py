@@ -1,0 +1,75 @@
+"""Requests by API: how many, how long each part of their way takes, how many wait. Kafka's RequestMetrics.
+
+Most requests never wait. For them one duration is counted: it is their local time and their total time.
+"""
+
+from __future__ import annotations
+
+from penstock.metrics.histogram import Histogram
+
+
+class ApiRequests:
+    """Requests of one API. Threads of connections add to it without a lock (see `metrics.counter`)."""
+
+    __slots__ = (
+        "bytes_in",
+        "ended_waits",
+        "local_of_waited",
+        "remote",
+        "sending",
+        "served",
+        "waited",
+        "waits",
+    )
+
+    def __init__(self) -> None:
+        self.served = Histogram()
+        """How long handling took, of requests that were answered at once."""
+        self.waited = Histogram()
+        """The same and the wait, of requests that waited."""
+        self.local_of_waited = Histogram()
+        self.remote = Histogram()
+        """How long requests waited: for records, for replicas, for a coordinator or a controller."""
+        self.sending = Histogram()
+        """How long an answer took that was not held back to be sent with others."""
+        self.waits = 0
+        self.ended_waits = 0
+        self.bytes_in = 0
+
+    def ended_waiting(self, local_seconds: float, remote_seconds: float) -> None:
+        """A request was answered, or given up, after it had waited."""
+        self.ended_waits += 1
+        self.local_of_waited.record(local_seconds)
+        self.remote.record(remote_seconds)
+        self.waited.record(local_seconds + remote_seconds)
+
+    @property
+    def waiting(self) -> int:
+        """How many requests wait now: the size of Kafka's purgatory."""
+        return self.waits - self.ended_waits
+
+    @property
+    def total(self) -> tuple[Histogram, ...]:
+        return self.served, self.waited
+
+    @property
+    def local(self) -> tuple[Histogram, ...]:
+        return self.served, self.local_of_waited
+
+    @property
+    def histograms(self) -> tuple[Histogram, ...]:
+        return self.served, self.waited, self.local_of_waited, self.remote, self.sending
+
+
+class Requests:
+    """All APIs, by their key; one that nobody has asked for takes no memory."""
+
+    def __init__(self) -> None:
+        self._by_key: dict[int, ApiRequests] = {}
+
+    def of(self, api_key: int) -> ApiRequests:
+        found = self._by_key.get(api_key)
+        return found if found is not None else self._by_key.setdefault(api_key, ApiRequests())
+
+    def items(self) -> list[tuple[int, ApiRequests]]:
+        return sorted(self._by_key.items())

@@ -1,0 +1,107 @@
+"""The page that Prometheus reads from a broker: `GET /metrics` on `metrics.listener`.
+
+One thread serves one request at a time: scrapes come every few seconds, and clients of the broker go first.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import resource
+import socket
+from collections.abc import Callable, Iterable, Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Final
+
+from penstock.metrics.text import CONTENT_TYPE, Sample, render
+from penstock.server.metrics import families as known
+
+PATH: Final = "/metrics"
+REQUEST_SECONDS: Final = 10
+"""A client that has not sent its request, or taken its answer, by then is disconnected."""
+
+_log = logging.getLogger(__name__)
+
+
+class MetricsEndpoint:
+    """Bound when it is made; serves from `start` to `close`."""
+
+    def __init__(self, host: str, port: int, samples: Callable[[], Iterable[Sample]]) -> None:
+        self._server = _Server((host, port), samples)
+        self.address: tuple[str, int] = self._server.server_address[:2]  # type: ignore[assignment]
+        """Host and port as bound; port 0 has picked a free one."""
+        self._thread = Thread(target=self._server.serve_forever, name="metrics", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def close(self) -> None:
+        if self._thread.is_alive():
+            self._server.shutdown()
+            self._thread.join()
+        self._server.server_close()
+
+
+class _Server(HTTPServer):
+    def __init__(self, address: tuple[str, int], samples: Callable[[], Iterable[Sample]]) -> None:
+        self.address_family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
+        self.samples = samples
+        super().__init__(address, _Handler)
+
+    def server_bind(self) -> None:
+        """As the parent's, but without asking the name service for this machine's name."""
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.socket.bind(self.server_address)
+        self.server_address = self.socket.getsockname()
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        _log.debug("a scrape from %s failed", client_address, exc_info=True)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    timeout = REQUEST_SECONDS
+    server: _Server
+
+    def do_GET(self) -> None:
+        if self.path.partition("?")[0] != PATH:
+            self.send_error(404, f"Metrics are at {PATH}")
+            return
+        try:
+            body = render(self.server.samples()).encode()
+        except Exception:
+            _log.exception("metrics could not be read")
+            self.send_error(500, "Metrics could not be read; the broker's log says why")
+            return
+        self.send_response(200)
+        self.send_header("Content-Type", CONTENT_TYPE)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def version_string(self) -> str:
+        return "penstock"
+
+    def log_message(self, *args: object) -> None:
+        """The parent writes a line for each request to standard error."""
+
+
+def process_samples(connections: int) -> Iterator[Sample]:
+    """Of the process as a whole."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    yield Sample(known.CONNECTIONS, {}, connections)
+    yield Sample(known.CPU, {}, used.ru_utime + used.ru_stime)
+    yield Sample(known.MEMORY, {}, _resident_bytes(used.ru_maxrss))
+    files = Path("/proc/self/fd")
+    if files.is_dir():
+        yield Sample(known.FILES, {}, len(os.listdir(files)))
+
+
+def _resident_bytes(largest_kb: int) -> int:
+    """Memory in use now; where the system does not tell, the most that it ever was."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+    except OSError:
+        return largest_kb * 1024
+    return pages * os.sysconf("SC_PAGE_SIZE")

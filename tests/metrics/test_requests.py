@@ -1,0 +1,24 @@
+"""Requests by API: total time is handling and waiting, and the purgatory's size is what waits now."""
+
+from __future__ import annotations
+
+from penstock.metrics.requests import Requests
+
+
+def test_a_request_that_waits_is_in_the_purgatory_until_it_is_answered() -> None:
+    fetches = Requests().of(1)
+    fetches.waits += 1
+    assert fetches.waiting == 1
+    fetches.ended_waiting(0.25, 0.5)
+    assert fetches.waiting == 0
+    assert sum(each.sum_seconds for each in fetches.total) == 0.75
+    assert sum(each.sum_seconds for each in fetches.local) == 0.25
+    assert fetches.remote.sum_seconds == 0.5
+
+
+def test_a_request_that_is_answered_at_once_has_its_local_time_as_total() -> None:
+    requests = Requests()
+    requests.of(0).served.record(0.125)
+    assert sum(each.sum_seconds for each in requests.of(0).total) == 0.125
+    assert sum(each.sum_seconds for each in requests.of(0).local) == 0.125
+    assert [key for key, _ in requests.items()] == [0]
