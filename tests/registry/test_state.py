@@ -26,6 +26,7 @@ CHANGES = st.one_of(
     st.tuples(st.just("delete subject"), SUBJECTS, st.booleans()),
     st.tuples(st.just("config"), SUBJECTS, st.sampled_from(["NONE", "FULL"])),
     st.tuples(st.just("mode"), SUBJECTS, st.sampled_from(["READONLY", "READWRITE"])),
+    st.tuples(st.just("delete context"), SUBJECTS),
 )
 
 
@@ -39,6 +40,8 @@ def decide(state: State, change: tuple[Any, ...]) -> Decision:
             return decisions.decide_delete_version(state, subject, rest[0], permanent=rest[1])
         case "delete subject":
             return decisions.decide_delete_subject(state, subject, permanent=rest[0])
+        case "delete context":
+            return decisions.decide_delete_context(state, subject.context)
         case "config":
             return decisions.decide_config(state, name, ConfigRequest(compatibility=rest[0]))
     return decisions.decide_mode(state, name, subject, rest[0], force=True)

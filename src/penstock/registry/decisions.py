@@ -16,6 +16,7 @@ from penstock.registry.lookups import find_version, schema_answer
 from penstock.registry.parsing import parse_content, parse_request, same_schema
 from penstock.registry.records import (
     ConfigValue,
+    ContextValue,
     DeleteSubjectValue,
     Key,
     ModeValue,
@@ -55,7 +56,7 @@ def decide_register(state: State, subject: Subject, request: SchemaRequest, *, n
             raise errors.incompatible(str(subject), reasons)
     value = _new_value(state, subject, content, request, importing=importing)
     record = Record(Key(records.SCHEMA, str(subject), value.version), value)
-    return Decision((record,), schema_answer(state, value, registered=True))
+    return Decision((*_new_context(state, subject), record), schema_answer(state, value, registered=True))
 
 
 def incompatibilities(
@@ -119,6 +120,31 @@ def decide_delete_subject(state: State, subject: Subject, *, permanent: bool) ->
     )
     marker = Record(Key(records.DELETE_SUBJECT, str(subject)), None)
     return Decision((*_kept_max_id(state, subject, gone), *tombstones, *settings, marker), answer)
+
+
+def decide_delete_context(state: State, context: str) -> Decision:
+    """Takes an empty context away, with its settings, its mode and the memory of its highest id."""
+    if context not in state.contexts:
+        raise errors.context_not_found(context)
+    if context == DEFAULT:
+        raise errors.not_permitted("The default context cannot be deleted.")
+    if state.context(context).subjects:
+        raise errors.not_permitted(f"Context {context} has subjects. Delete them permanently first.")
+    scope = f":{context}:"
+    settings = [
+        Record(Key(kind, scope), None)
+        for kind, kept in ((records.CONFIG, state.configs), (records.MODE, state.modes))
+        if scope in kept
+    ]
+    gone = (Record(Key(records.NOOP, scope), None), Record(Key(records.CONTEXT, context=context), None))
+    return Decision((*settings, *gone), None)
+
+
+def _new_context(state: State, subject: Subject) -> tuple[Record, ...]:
+    if subject.context in state.contexts:
+        return ()
+    value = ContextValue(records.TENANT, subject.context)
+    return (Record(Key(records.CONTEXT, context=subject.context), value),)
 
 
 def decide_config(state: State, scope: str, request: ConfigRequest) -> Decision:

@@ -37,6 +37,10 @@ def version_not_soft_deleted(subject: str, version: int) -> HttpError:
     return HttpError(404, told, 40407)
 
 
+def context_not_found(context: str) -> HttpError:
+    return HttpError(404, f"Context '{context[:80]}' not found.", 404)
+
+
 def no_subject_config(subject: str) -> HttpError:
     return HttpError(404, f"Subject '{subject}' does not have subject-level compatibility configured", 40408)
 

@@ -78,13 +78,31 @@ def parse_version(text: str) -> int | None:
 
 
 def find_id(state: State, schema_id: str, subject: str) -> SchemaValue:
-    """A schema by its id, in the context of the subject that is given, or in the default one."""
-    context = parse_subject(subject).context if subject else DEFAULT
+    """A schema by its id, in the context of the subject that is given, or in the default one.
+
+    A subject without a context prefers the context where a subject of that name has the id.
+    """
+    wanted = parse_subject(subject)
     number = int(schema_id) if schema_id.isascii() and schema_id.isdecimal() and len(schema_id) < 11 else -1
-    found = state.context(context).ids.get(number)
+    names = [wanted.context]
+    if wanted.context == DEFAULT and wanted.name:
+        names = sorted(state.contexts, key=lambda name: not _holds(state, name, wanted.name, number))
+    found = next((known for name in names if (known := state.context(name).ids.get(number))), None)
     if found is None:
         raise errors.schema_not_found(schema_id[:40])
     return found
+
+
+def _holds(state: State, context: str, name: str, number: int) -> bool:
+    return any(held == name for held, _ in state.context(context).holders.get(number, ()))
+
+
+def locate(state: State, subject: Subject, *, deleted: bool) -> Subject:
+    """The subject; or, where the default context has none of that name, the first context that has one."""
+    if subject.context != DEFAULT or state.versions(subject, deleted=deleted):
+        return subject
+    others = (Subject(name, subject.name) for name in sorted(state.contexts) if name != DEFAULT)
+    return next((other for other in others if state.versions(other, deleted=deleted)), subject)
 
 
 def users_of(state: State, value: SchemaValue, *, deleted: bool) -> list[tuple[str, int]]:
@@ -110,7 +128,7 @@ def list_subjects(state: State, prefix: str, *, deleted: bool, deleted_only: boo
 
 
 def list_schemas(state: State, prefix: str, *, deleted: bool, latest_only: bool) -> Iterable[SchemaValue]:
-    for subject in list_subjects(state, prefix or WILDCARD, deleted=deleted, deleted_only=False):
+    for subject in list_subjects(state, prefix, deleted=deleted, deleted_only=False):
         versions = state.versions(parse_subject(subject), deleted=deleted)
         yield from versions[-1:] if latest_only else versions
 

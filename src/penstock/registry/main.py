@@ -9,6 +9,7 @@ from collections.abc import Callable
 from penstock import __version__
 from penstock.client.admin import Admin
 from penstock.client.errors import ReplayFailed
+from penstock.registry.context_paths import ContextPaths
 from penstock.registry.routes.table import MEDIA_TYPES, routes
 from penstock.registry.service import Registry
 from penstock.registry.settings import RegistrySettings
@@ -20,10 +21,11 @@ GROUP_ID = "schema-registry"
 
 
 def make_registry_app(registry: Registry, settings: RegistrySettings, cluster_id: str) -> App:
-    summary = "Schemas of topics, their versions and their compatibility. Confluent's Schema Registry API."
+    summary = "Schemas of topics, their versions and their compatibility. Confluent's Schema Registry API. "
+    summary += "Every path is also served below /contexts/{context}, for the subjects of that context."
     service = Service("Penstock Schema Registry", __version__, summary, MEDIA_TYPES)
     table = routes(registry, cluster_id, GROUP_ID, mode_mutability=settings.mode_mutability)
-    return make_app(service, table)
+    return ContextPaths(make_app(service, table))
 
 
 def run(host: str, port: int, settings: RegistrySettings, ready: Callable[[str], None] = print_ready) -> None:

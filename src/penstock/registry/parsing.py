@@ -9,8 +9,8 @@ from penstock.registry.content import Content, encode_object
 from penstock.registry.errors import invalid_schema, too_large
 from penstock.registry.records import ReferenceValue, SchemaValue
 from penstock.registry.requests import SchemaRequest
-from penstock.registry.state import State
-from penstock.registry.subjects import DEFAULT, Subject, parse_subject
+from penstock.registry.state import State, target_of
+from penstock.registry.subjects import Subject
 from penstock.schemas.errors import InvalidSchema
 from penstock.schemas.formats import TEXT_BYTES_MAX, TYPES, parse
 from penstock.schemas.schema import AVRO, ParsedSchema
@@ -84,7 +84,7 @@ def _latest_resolved(
     for each in references:
         version = each.version
         if version == -1:
-            versions = state.versions(_target(subject, each))
+            versions = state.versions(target_of(subject, each))
             version = versions[-1].version if versions else -1
         found.append(ReferenceValue(each.name, each.subject, version))
     return tuple(found)
@@ -101,7 +101,7 @@ def _texts(state: State, subject: Subject, references: tuple[ReferenceValue, ...
             if reference.name in seen:
                 continue
             seen.add(reference.name)
-            target = _target(around, reference)
+            target = target_of(around, reference)
             value = next(
                 (v for v in state.versions(target, deleted=True) if v.version == reference.version), None
             )
@@ -123,9 +123,3 @@ def _texts(state: State, subject: Subject, references: tuple[ReferenceValue, ...
     except RecursionError as error:
         raise invalid_schema("its references lead to references without end.") from error
     return found
-
-
-def _target(around: Subject, reference: ReferenceValue) -> Subject:
-    """A reference without a context means the context of the schema that it stands in."""
-    target = parse_subject(reference.subject)
-    return target if target.context != DEFAULT else Subject(around.context, target.name)

@@ -20,12 +20,16 @@ from penstock.registry.records import (
     ModeValue,
     NoopValue,
     Record,
+    ReferenceValue,
     SchemaValue,
 )
-from penstock.registry.subjects import DEFAULT, Subject, parse_subject
+from penstock.registry.subjects import DEFAULT, GLOBAL_CONTEXT, Subject, parse_subject
 
 GLOBAL: Final = ""
 """The key of settings that hold for the whole registry."""
+
+EVERYWHERE: Final = f":{GLOBAL_CONTEXT}:"
+"""The key of settings that hold in every context."""
 
 Kept = TypeVar("Kept")
 Versions = dict[int, SchemaValue]
@@ -120,14 +124,14 @@ class State:
         )
 
     def config(self, subject: Subject | None) -> ConfigValue:
-        """What holds for a subject: its own settings, then its context's, then the registry's."""
+        """What holds for a subject: its settings, its context's, those of all contexts, the registry's."""
         found = ConfigValue(compatibility_level=self.default_level)
         for key in reversed(_scopes(subject)):
             found = _merged(found, self.configs.get(key, ConfigValue()))
         return found
 
     def mode(self, subject: Subject | None) -> str:
-        if self.modes.get(GLOBAL) == "READONLY_OVERRIDE":
+        if "READONLY_OVERRIDE" in (self.modes.get(GLOBAL), self.modes.get(EVERYWHERE)):
             return "READONLY_OVERRIDE"
         return next((self.modes[key] for key in _scopes(subject) if key in self.modes), "READWRITE")
 
@@ -174,6 +178,12 @@ class State:
                 return state
             case records.CONTEXT if key.context:
                 return self._replay_context(key.context, there=value is not None)
+            case records.NOOP if value is None and key.subject:
+                name = parse_subject(key.subject).context
+                context = self.context(name)
+                known = name in self.contexts
+                highest = max(context.ids, default=0)
+                return self._with_context(name, replace(context, max_id=highest)) if known else self
             case records.NOOP if isinstance(value, NoopValue):
                 context = self.context(value.context)
                 return self._with_context(
@@ -238,15 +248,24 @@ class State:
 
 
 def _targets(value: SchemaValue) -> list[Place]:
-    return [(str(parse_subject(each.subject)), each.version) for each in value.references]
+    around = parse_subject(value.subject)
+    return [(str(target_of(around, each)), each.version) for each in value.references]
+
+
+def target_of(around: Subject, reference: ReferenceValue) -> Subject:
+    """A reference without a context means the context of the schema that it stands in."""
+    target = parse_subject(reference.subject)
+    return target if target.context != DEFAULT else Subject(around.context, target.name)
 
 
 def _scopes(subject: Subject | None) -> list[str]:
     """Keys of settings from the narrowest to the widest."""
     if subject is None:
-        return [GLOBAL]
-    context = [] if subject.context == DEFAULT else [f":{subject.context}:"]
-    return ([str(subject)] if subject.name else []) + context + [GLOBAL]
+        return [GLOBAL, EVERYWHERE]
+    own = [str(subject)] if subject.name else []
+    if subject.context == DEFAULT:
+        return [*own, GLOBAL, EVERYWHERE]
+    return [*own, f":{subject.context}:", EVERYWHERE, GLOBAL]
 
 
 def _merged(wide: ConfigValue, narrow: ConfigValue) -> ConfigValue:

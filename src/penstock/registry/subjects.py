@@ -8,6 +8,8 @@ from penstock.registry.errors import invalid_subject
 
 DEFAULT: Final = "."
 WILDCARD: Final = ":*:"
+GLOBAL_CONTEXT: Final = ".__GLOBAL"
+"""The context whose settings hold in every context that has none of its own."""
 LENGTH_MAX: Final = 1_000
 
 
@@ -24,7 +26,7 @@ def parse_subject(text: str) -> Subject:
     if len(text) > LENGTH_MAX or any(ord(each) < 32 for each in text):
         raise invalid_subject(text)
     if not text.startswith(":."):
-        return Subject(DEFAULT, text)
+        return Subject(DEFAULT, "" if text == ":" else text)
     context, colon, name = text[1:].partition(":")
     return Subject(context, name if colon else "")
 

@@ -10,6 +10,7 @@ from penstock.registry.lookups import (
     find_version,
     find_with_metadata,
     list_subjects,
+    locate,
     page,
     referenced_by,
     schema_answer,
@@ -152,13 +153,13 @@ class _Subjects:
 
 
 def _version(state: State, call: Call) -> SchemaAnswer:
-    subject = parse_subject(call.path["subject"])
+    subject = locate(state, parse_subject(call.path["subject"]), deleted=call.flag("deleted"))
     value = find_version(state, subject, call.path["version"], deleted=call.flag("deleted"))
     return schema_answer(state, value, text=formatted(state, value, call.text("format")))
 
 
 def _look_up(state: State, call: Call) -> SchemaAnswer:
-    subject = parse_named(call.path["subject"])
+    subject = locate(state, parse_named(call.path["subject"]), deleted=call.flag("deleted"))
     versions = state.versions(subject, deleted=call.flag("deleted"))
     if not versions:
         raise errors.subject_not_found(str(subject))

@@ -6,11 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 from penstock import __version__
+from penstock.registry.decisions import decide_delete_context
 from penstock.registry.lookups import page
 from penstock.registry.routes import access, compatibility, problems, schemas, settings, subjects
 from penstock.registry.routes.subjects import LIMIT, OFFSET
 from penstock.registry.service import Registry
-from penstock.web import Call, MediaTypes, Route
+from penstock.web import Call, MediaTypes, Problem, Route
 
 V1 = "application/vnd.schemaregistry.v1+json"
 _TYPES = (V1, "application/vnd.schemaregistry+json", "application/json")
@@ -24,6 +25,11 @@ def routes(registry: Registry, cluster_id: str, group_id: str, *, mode_mutabilit
     async def contexts(call: Call) -> Any:
         found = registry.ask(lambda s: sorted(s.contexts))
         return page(found, call.number("offset"), call.number("limit"))
+
+    async def delete_context(call: Call) -> None:
+        name = call.path["context"]
+        context = name if name.startswith(".") else f".{name}"
+        await registry.change(lambda s: decide_delete_context(s, context))
 
     async def server_id(_call: Call) -> Any:
         scope = {"path": [], "clusters": {"kafka-cluster": cluster_id, "schema-registry-cluster": group_id}}
@@ -68,6 +74,15 @@ def routes(registry: Registry, cluster_id: str, group_id: str, *, mode_mutabilit
             "The version.",
             access=access.ANYBODY,
             returns=dict[str, str],
+        ),
+        Route(
+            "DELETE",
+            "/contexts/{context}",
+            delete_context,
+            "Deletes a context without subjects.",
+            access=access.CHANGE_GLOBAL_RULES,
+            status=204,
+            problems=(Problem(404, "Context not found"), problems.NOT_PERMITTED),
         ),
         *subjects.routes(registry),
         *schemas.routes(registry),
