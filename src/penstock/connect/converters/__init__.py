@@ -1,0 +1,1 @@
+"""Converters between the bytes of a topic and Connect's records."""

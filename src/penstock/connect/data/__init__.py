@@ -1,0 +1,1 @@
+"""Records, schemas and values as Kafka Connect has them."""

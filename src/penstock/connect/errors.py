@@ -1,0 +1,26 @@
+"""What goes wrong in Connect.
+
+ConnectError
+├── ConfigError     a setting of a connector, converter or transform: names it, its value and what is expected
+└── DataError       a record: its schema and value do not fit, or cannot be converted
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class ConnectError(Exception):
+    """Every error of this package."""
+
+
+class ConfigError(ConnectError):
+    def __init__(self, name: str, value: Any, why: str) -> None:
+        super().__init__(
+            f"Invalid value {'null' if value is None else value} for configuration {name}: {why}"
+        )
+        self.name = name
+
+
+class DataError(ConnectError):
+    """Kafka Connect's DataException."""

@@ -1,0 +1,1 @@
+"""Single-message transforms: one file each, with Kafka's class names and settings (`transforms.table`)."""
