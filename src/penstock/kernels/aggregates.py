@@ -1,4 +1,4 @@
-"""Aggregations without windows: of grouped streams, and of grouped tables, where rows are taken away, too."""
+"""Aggregations without windows: of grouped streams, and of grouped tables, where rows are also subtracted."""
 
 from __future__ import annotations
 

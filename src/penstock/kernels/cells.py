@@ -99,7 +99,7 @@ class Cells:
         return changes
 
     def discard_changes(self) -> None:
-        """For a copy that follows another: nobody will ask what changed."""
+        """For a copy that follows another one: its changes are not needed."""
         self._dirty.clear()
 
     def snapshot(self) -> list[Entry]:

@@ -1,8 +1,8 @@
-"""Rows that an aggregation changes again and again within a step, as values: they become bytes once, when the
-step ends or somebody else looks.
+"""Rows that an aggregation changes again and again within a step, kept as values. They become bytes
+once, when the step ends or another reader looks.
 
-Only where changes are emitted at the end of a step, and no listener wants every put. The values are the
-aggregation's own: its function may change them in place, since what it returns takes their place.
+Used only where changes are emitted at the end of a step and no listener wants every put. The values belong to
+the aggregation: its function may change them in place, since what it returns takes their place.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What every operator is: a frozen description with a `bind` that gives the function doing it.
 
-`TableOperation` adds what tables owe each other: rows as they are now (`view`), and old values where somebody
-downstream needs them (`send_old`). `plan/rules.py` decides who must give what.
+`TableOperation` adds what tables owe each other: rows as they are now (`view`), and old values where an
+operator downstream needs them (`send_old`). `plan/rules.py` decides which tables must.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class TableOperation(Operation):
         return {"send_old": True}
 
     def being_read(self) -> dict[str, Any]:
-        """The fields that change when somebody reads its rows."""
+        """The fields that change when another operator reads its rows."""
         return {}
 
     def view(self, stores: Mapping[str, Any], parents: Parents, of: ViewOf) -> Getter:

@@ -1,4 +1,4 @@
-"""Records of a left or outer stream join that have met no other yet, in the order in which their windows
+"""Records of a left or outer join of streams that have no match yet, in the order in which their windows
 close.
 """
 

@@ -1,6 +1,4 @@
-"""The Processor API: a class of one's own for a node, with stores, punctuators and a say in where records
-go.
-"""
+"""The Processor API: a user's class as a node, with stores and punctuators, which sends records on."""
 
 from __future__ import annotations
 

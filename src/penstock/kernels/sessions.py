@@ -1,4 +1,4 @@
-"""Aggregations in sessions: a record joins the sessions within the gap around it, and makes one of them."""
+"""Aggregations in sessions: a record and all sessions within the gap around it become one session."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ class KeyValueStore:
         self.cells.put(raw, to_bytes(self._value, self.topic, value), timestamp)
 
     def held(self, raw: bytes) -> tuple[Any, int] | None:
-        """`read` for who will `hold` what comes of the row."""
+        """As `read`, for a caller that will `hold` the new row."""
         assert self.live is not None
         row = self.live.get(raw)
         if row is None:

@@ -26,7 +26,7 @@ def _first(left: Any, right: Any) -> Any:
 
 @dataclass(frozen=True)
 class TableJoinSide(TableOperation):
-    """`this_needed` and `other_needed` say whose row must be there for a result to be."""
+    """`this_needed` and `other_needed` say which rows a result needs."""
 
     this: str = ""  # the nodes of the two tables
     other: str = ""

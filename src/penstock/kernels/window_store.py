@@ -1,7 +1,7 @@
 """Window stores: values by key and the start of a window, for as long as the store's retention says.
 
-The key of a cell is Kafka's: the key, the start, a sequence number. As with Kafka's segments, what expired
-is neither read nor kept for long: reads are exact to the millisecond, memory is freed a segment at a time.
+The key of a cell is Kafka's: the key, the start, a sequence number. Expired windows are not read, exact to
+the millisecond. As with Kafka's segments, their memory is freed a segment at a time.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ class WindowStore:
             self._expiry.put(raw, start, to_bytes(self._value, self.topic, value), timestamp)
 
     def held(self, raw: bytes, start: int) -> tuple[Any, int] | None:
-        """`read` for who will `hold` what comes of the row."""
+        """As `read`, for a caller that will `hold` the new row."""
         assert self.live is not None
         row = self.live.get(raw)
         if row is None:

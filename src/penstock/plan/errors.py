@@ -1,4 +1,4 @@
-"""What is wrong with a topology, said when it is built, with the line of the user's code."""
+"""Errors of a topology, raised when it is built, with the line of the user's code."""
 
 from __future__ import annotations
 

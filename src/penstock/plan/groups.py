@@ -1,5 +1,5 @@
-"""Sub-topologies: nodes that must run in one task, because records or stores connect them; and their co-
-partitioning.
+"""Sub-topologies: nodes that must run in one task because records or stores connect them. Also the numbers of
+partitions that they need.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""A plan: nodes in the order in which they were made, stores, internal topics, and which sources are co-
-partitioned.
+"""A plan: its nodes in the order in which they were made, its stores and internal topics, and the sources
+that must be co-partitioned.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Rewrites of a plan, one small rule each; reading the tuples is reading what happens to a plan.
+"""Rewrites of a plan, one small rule each. The two tuples list everything that happens to a plan.
 
-`RULES` make a plan runnable and always apply. `OPTIMISATIONS` have Kafka's names and are asked for.
+`RULES` make a plan runnable and always apply. `OPTIMISATIONS` have Kafka's names and apply on request.
 """
 
 from __future__ import annotations

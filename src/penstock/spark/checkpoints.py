@@ -1,4 +1,4 @@
-"""What Spark's checkpoint of a streaming query says: who the query is, and when a batch was planned.
+"""What Spark's checkpoint of a streaming query says: the query's id, and when a batch was planned.
 
 Read through Spark's own file systems, so that it may lie wherever Spark can write. Spark writes both before
 it runs the batch, and keeps them when it runs the batch again.

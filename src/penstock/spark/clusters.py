@@ -12,7 +12,7 @@ from penstock.wire.cluster import Cluster
 MOST: Final = 16
 """A process that reads and writes more clusters than this connects anew when it comes back to the first."""
 _lock = threading.Lock()
-_clusters: dict[tuple[int, ClientSettings], Cluster] = {}  # what was asked for last comes last
+_clusters: dict[tuple[int, ClientSettings], Cluster] = {}  # in the order of their last use
 
 
 def cluster_for(settings: ClientSettings) -> Cluster:

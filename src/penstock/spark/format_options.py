@@ -95,7 +95,7 @@ def _field_format(given: Mapping[str, str], field: str, topics: Collection[str] 
     if url is not None and subject is None and topics is not None and len(topics) == 1:
         subject = f"{next(iter(topics))}-{field}"
     if url is not None and subject is None and schema is None:
-        raise FormatError(f"set {field}Subject: with several topics it is open whose schema is meant")
+        raise FormatError(f"set {field}Subject: with several topics there is no default subject")
     return FieldFormat(field, format_, url, subject, schema, _version(version, field), message)
 
 

@@ -1,8 +1,8 @@
 """Spark's own Kafka connector (JVM), `format("kafka")`: for real-time mode, which takes no Python source.
 
-The newest that is published works on our Spark, which is newer. It cannot be had by `spark.jars.packages`: it
-asks for a token provider (Kerberos needs it) of its own version, and of that no release after 4.0.0 is on
-Maven Central. So the four jars are named here, fetched once and kept in the user's cache.
+The newest published connector works on our Spark, which is newer. `spark.jars.packages` cannot fetch it: the
+connector asks for a token provider of its own version (for Kerberos), and Maven Central has none after 4.0.0.
+So the four jars are named here, fetched once and kept in the user's cache.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ def session(
 ) -> SparkSession:
     """A session that can read and write topics. `conf` are Spark's settings and win over our defaults.
 
-    `jvm_connector` adds Spark's own Kafka connector, `format("kafka")`, for who wants its real-time mode:
+    `jvm_connector` adds Spark's own Kafka connector, `format("kafka")`, for its real-time mode:
     True fetches the newest published from Maven Central, a path names jars or a directory of them.
 
     An application has one session: when there is one already, it is returned with the format added.
@@ -115,7 +115,7 @@ def connector(wanted: bool | str) -> dict[str, str]:
 
 
 def defaults(master: str) -> dict[str, str]:
-    """What a session starts with when nobody says otherwise."""
+    """What a session starts with, unless the user gives other settings."""
     settings = {
         "spark.sql.session.timeZone": "UTC",
         # Each file of a checkpoint would be written twice more; a batch of one row takes a third longer.

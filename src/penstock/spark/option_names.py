@@ -1,8 +1,8 @@
 """Which options there are, by their names; what they mean is `penstock.spark.options`.
 
-Names are compared in lower case, as Spark does, and told as they are documented. A client setting
-(`kafka.…`) that only tunes another client is let through, so that switching from `format("kafka")` is one
-word; one that would have changed what is read or written is refused.
+Names are compared in lower case, as Spark does, and shown as they are documented. A client setting
+(`kafka.…`) that only tunes another client is ignored, so that a user of `format("kafka")` changes the name of
+the format and nothing else. A setting that would have changed what is read or written is refused.
 """
 
 from __future__ import annotations

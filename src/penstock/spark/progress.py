@@ -1,8 +1,8 @@
-"""Which batch was committed last, and whether the one at hand is to be written: decisions, nothing else.
+"""Which batch was committed last, and whether the current one must be written: decisions, no I/O.
 
-Progress lives in the committed offsets of a group: the batch stands in their metadata, so that it is
-committed with the rows, in one transaction. It belongs to a query (the id in Spark's checkpoint) and never to
-a name that a user gave: a fresh checkpoint begins at batch 0 again and must not be taken for the old one.
+Progress is kept in the committed offsets of a group. Their metadata names the batch, so that it is committed
+with the rows in one transaction. Progress belongs to a query (the id in Spark's checkpoint) and never to a
+name that a user gave: a fresh checkpoint begins at batch 0 again and must not be taken for the old one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _CLOCKS_DIFFER_MS: Final = 3_600_000
 
 
 class ProgressLost(RuntimeError):
-    """Nobody can know whether the batch was written. A person must decide."""
+    """It cannot be known whether the batch was written. A person must decide."""
 
 
 class CheckpointOutdated(RuntimeError):
@@ -38,7 +38,7 @@ class Batch(NamedTuple):
 
     @classmethod
     def from_metadata(cls, text: str) -> Batch | None:
-        """None for the metadata of somebody else's offsets."""
+        """None for metadata that another program has committed."""
         try:
             found = json.loads(text)
             return cls(str(found["query"]), int(found["batch"]), int(found["planned"]))

@@ -1,8 +1,8 @@
 """The Python that runs Spark's workers on this machine.
 
-Spark puts its archive of PySpark before everything else on their path, and Python compiles each module of
-an archive anew in each process: a second of CPU, several times for every query that starts. A `python` of our
-own in front of the real one leaves the archive out, so that PySpark comes from where this process has it.
+Spark puts its archive of PySpark first on their path, and Python compiles each module of an archive again in
+each process. That costs a second of CPU, several times for every query that starts. A small `python` script
+of ours starts the real one without the archive, so that workers use the PySpark of this process.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Arrow batches to batches of records, each row to its topic and partition: what a task of the sink does.
 The exactly-once sink packs the same way before its shuffle (`penstock.spark.sharding`).
 
-Rows are told apart and packed column by column; there is no Python object for a row.
+Rows are separated and packed column by column; there is no Python object for a row.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from penstock.wire.produce import BATCH_BYTES, BUFFER_BYTES, partition_count
 
 Numbers = npt.NDArray[np.int32]
 
-_NO_PARTITION = -(1 << 31)  # what no row can mean: -1 would be a mistake, and is told
+_NO_PARTITION = -(1 << 31)  # what no row can mean: -1 would be a mistake, and is reported
 
 
 class Target:

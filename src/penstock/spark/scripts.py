@@ -1,4 +1,4 @@
-"""Small programs of our own in the user's cache, which stand in front of somebody else's."""
+"""Small programs of our own in the user's cache, which run before a program that is not ours."""
 
 from __future__ import annotations
 

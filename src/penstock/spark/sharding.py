@@ -1,9 +1,10 @@
-"""Rows packed where they are, and what was packed brought to the one task that writes its partition.
+"""Rows are packed into batches by the task that has them, and the batches brought to the one task that writes
+their partition.
 
-Sequence numbers are per partition, so a partition has one writer in a transaction, and there must be a
-shuffle. What goes through it are batches of records, not rows: rows would cost more there than all the rest.
-A shuffle does not promise order: each batch carries the task that it came from and its number there, and they
-are sorted by these afterwards.
+Sequence numbers are per partition, so a partition has one writer in a transaction, and a shuffle is needed.
+Batches of records go through it, not rows: a shuffle of rows would cost more than all the rest. A shuffle
+promises no order. Each batch therefore carries the number of its task and its own number there, and the
+writer sorts by both.
 """
 
 from __future__ import annotations

@@ -128,7 +128,9 @@ class PenstockStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._last_offsets = self._ends(found)
 
     def latestOffset(self, start: OffsetJson, limit: ReadLimit) -> OffsetJson:  # noqa: N802
-        self._show(start)  # Spark asks for the next batch when all before are done, but commits not the last
+        self._show(
+            start
+        )  # Spark asks for the next batch when all before are done, and never commits the last
         if self._last_offsets is None:
             found = self._look()
             self._notice_anew(start, found)
@@ -184,7 +186,7 @@ class PenstockStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._show(end)
 
     def _show(self, done: OffsetJson) -> None:
-        """What is before `done` is done. The place itself is in the checkpoint; this is for others to see."""
+        """Commit `done` for the group that shows the progress. The query's own place is in the checkpoint."""
         group = self._options.group_id_for_offsets
         if group is None or done == self._shown:
             return

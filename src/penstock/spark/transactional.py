@@ -1,13 +1,13 @@
-"""A frame written in one transaction, together with offsets: the exactly-once sink, and below Streams.
+"""A frame written in one transaction, together with offsets: the exactly-once sink, which Streams uses too.
 
-One transaction a batch, owned by the driver and shared by the tasks under one producer epoch. The rules:
+Each batch has one transaction. The driver owns it; the tasks share it under one producer epoch. The rules:
 
-- A task that is run again must not write under the same epoch: brokers know a repeated batch by epoch and
-  sequence, not by content, and would take other rows for the same. So the writing stage is a barrier stage
-  and the last one of its job, where a failing task fails the job; then the driver aborts and runs the whole
-  batch again under the next epoch.
-- First fence, then read progress, then decide: otherwise somebody else commits in between.
-- A commit whose answer is lost may have happened: nothing is repeated, the next `fence` finds out.
+- A task that is run again must not write under the same epoch. Brokers recognise a repeated batch by epoch
+  and sequence, not by content, and would drop other rows as a repetition. So the writing stage is a barrier
+  stage and the last one of its job, where a failing task fails the job. The driver then aborts and runs the
+  whole batch again under the next epoch.
+- First fence, then read progress, then decide: otherwise another writer may commit in between.
+- A commit whose answer is lost may have happened. Nothing is repeated; the next `fence` finds out.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ class Written:
 
     records: int
     skipped: bool = False
-    """It had been committed before, by a run that did not live to tell Spark."""
+    """It had been committed before, by a run that died before Spark noted it."""
 
 
 class TransactionalWriter:
     """For one thread, in the driver. It takes the transactional id over when it first writes (or `open`s),
-    and raises `Fenced` when somebody else does."""
+    and raises `Fenced` when another writer does."""
 
     def __init__(
         self,
@@ -95,7 +95,7 @@ class TransactionalWriter:
 
         `offsets` are the input's, committed for the group. Without them the ends of what was written are:
         a group must name partitions to remember anything, and so it shows no lag of its own. With `shards`
-        the rows are parcels that were packed for so many (`sharding.packing`) by who made them.
+        the rows are parcels that were packed for so many (`sharding.packing`) by the tasks that made them.
         """
         if self._committed is None:
             self.open()
@@ -125,7 +125,7 @@ class TransactionalWriter:
 
     def _decide(self, batch: Batch) -> Decision:
         assert self._committed is not None
-        if self._last is not None:  # committed by this very writer, and nobody else can have since
+        if self._last is not None:  # committed by this writer, and no other can have since
             return decide(batch, self._last, now_ms=batch.planned_ms, retention_ms=ASSUMED_RETENTION_MS)
         last = last_committed((found.metadata for found in self._committed.values()), batch.query_id)
         retention_ms = None

@@ -113,7 +113,7 @@ class StreamsBuilder:
         reset: str | None = None,
         name: str | None = None,
     ) -> KTable[Any, Any]:
-        """A topic read as changes of a table. It keeps a store if it has a name, or if somebody needs one."""
+        """A topic read as changes of a table. It has a store if that has a name, or an operator needs one."""
         graph, store = self._graph, Materialized.of(materialized)
         store_name = store.name or graph.new_store_name(f"{topic}-")
         source = graph.named(name, "KSTREAM-SOURCE-", "-source")

@@ -1,7 +1,7 @@
 """What the DSL writes into while a topology is built: nodes with Kafka's names, stores, internal topics.
 
-Names are numbered exactly as Kafka Streams numbers them, those it throws away included, so that
-`describe()`, changelog and repartition topics have the same names for the same topology.
+Names are numbered exactly as Kafka Streams numbers them, including numbers that it uses up and drops. So
+nodes, changelog and repartition topics have the same names for the same topology.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Grouped tables: a row that changes leaves its group's aggregate before it joins the next one."""
+"""Grouped tables: a changed row leaves the aggregate of its old group, then joins that of the new one."""
 
 from __future__ import annotations
 

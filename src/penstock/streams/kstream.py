@@ -357,7 +357,7 @@ class KStream(Generic[K, V]):
         name: str | None = None,
     ) -> KStream[K, VR]: ...
     def left_join(self, other: Any, joiner: Any, windows: Any = None, **options: Any) -> KStream[Any, Any]:
-        """As `join`, and records that find nobody are joined with `None`: with a stream, when their window
+        """As `join`, and records without a match are joined with `None`: with a stream, when their window
         closes.
         """
         return self._join(other, joiner, windows, left=True, outer=False, **options)

@@ -1,4 +1,4 @@
-"""Reducers as aggregators: where windows have no aggregate yet, the first value is it."""
+"""Reducers as aggregators: the first value of a window is its first aggregate."""
 
 from __future__ import annotations
 

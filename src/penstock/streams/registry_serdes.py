@@ -45,8 +45,8 @@ def _registered(url: str, subject: str, kind: str, text: str, register: bool) ->
 
 @dataclass(frozen=True)
 class _InRegistry:
-    """`url` is the registry's, as http://localhost:8081; `schema` is text, and may be left out by who only
-    reads.
+    """`url` is the registry's, such as http://localhost:8081. `schema` is text; a serde that only reads needs
+    none.
     """
 
     url: str

@@ -104,7 +104,7 @@ class Applications:
         dry_run: bool = False,
     ) -> Reset:
         """Move the offsets of the input topics, by default of all that it has committed, and delete what is
-        internal. Refused while it runs; with `force` whoever runs is fenced first.
+        internal. Refused while it runs; with `force` the running instance is fenced first.
         """
         found = self.describe(application_id)
         if found.running is not None and not force:

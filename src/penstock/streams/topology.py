@@ -1,4 +1,4 @@
-"""`Topology`: what a builder built, or what is put together node by node with the Processor API."""
+"""`Topology`: the result of a builder, or nodes put together one by one with the Processor API."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ class WindowJoin:
         return graph.add_store(spec)
 
     def _buffer(self, graph: Graph, this_id: str) -> str:
-        """Where records wait that have met nobody yet."""
+        """Where records wait that have no match yet."""
         stem = f"KSTREAM-OUTERSHARED-{this_id.removeprefix(self.this_prefix)}"
         if self.store_name is not None:
             stem = self.store_name + ("-outer-shared-join" if self.outer else "-left-shared-join")

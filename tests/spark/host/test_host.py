@@ -163,23 +163,24 @@ def test_a_poison_pill_ends_the_application_when_nothing_else_is_said(run: Run, 
     assert topics.read("never") == []
 
 
-def halved(value: str) -> str:
+def ten_divided(value: str) -> str:
     return str(10 // int(value))
 
 
 def test_a_function_that_fails_is_one_sentence_with_its_record_and_its_node(
     run: Run, topics: Topics, caplog: pytest.LogCaptureFixture
 ) -> None:
-    topics.create("divided", "halves")
+    topics.create("divided", "quotients")
     builder = StreamsBuilder(key_serde=StringSerde(), value_serde=StringSerde())
-    builder.stream("divided").map_values(halved).to("halves")
+    builder.stream("divided").map_values(ten_divided).to("quotients")
     topics.write("divided", [("k", "5"), ("k", "0")])
     application = run(builder.build(), "dividing")
     assert application.state == "failed"
     assert isinstance(application.error, ProcessingError)
     assert re.fullmatch(
         r"node KSTREAM-MAPVALUES-0000000001 \(test_host.py:\d+\) failed on the record at offset 1 of "
-        r"divided-0: ZeroDivisionError: integer division or modulo by zero \(test_host.py:\d+ in halved\)",
+        r"divided-0: ZeroDivisionError: integer division or modulo by zero "
+        r"\(test_host.py:\d+ in ten_divided\)",
         str(application.error),
     )
     told = [record.getMessage() for record in caplog.records if "ZeroDivisionError" in record.getMessage()]
@@ -187,7 +188,7 @@ def test_a_function_that_fails_is_one_sentence_with_its_record_and_its_node(
     settings = {"processing.exception.handler": "skip", "errors.dead.letter.queue.topic.name": "undivided"}
     topics.create("undivided")
     assert run(builder.build(), "dividing", settings).error is None
-    assert [value for _, value, _ in topics.read("halves")] == [b"2"]
+    assert [value for _, value, _ in topics.read("quotients")] == [b"2"]
     assert [value for _, value, _ in topics.read("undivided")] == [b"0"]
 
 

@@ -1,9 +1,9 @@
-"""Which version of the state is committed, and whose files hold it: written after each commit, read at a
-start.
+"""A note of the committed version of the state and of the files that hold it.
 
-The group's committed offsets name the version (`progress.Batch` in their metadata). Files are trusted only
-if this note names the same one: it is written when the transaction is over, so files that it names are
-those of the attempt that was committed. Without it nothing is lost, the changelogs are read.
+The note is written after each commit and read at a start. The group's committed offsets name the version too
+(`progress.Batch` in their metadata), and files are trusted only if the note names the same one. The note is
+written when the transaction is over, so the files that it names are those of the committed attempt. Without
+the note nothing is lost: the changelogs are read.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Global tables: each Python worker has all rows of all of them, read from their topics up to where the
-driver says.
+"""Global tables: each Python worker has all rows of all of them, read from their topics up to the offsets
+that the driver gives.
 
 All tasks of a worker share them. A batch sees each as it was when the batch began.
 """
@@ -61,7 +61,7 @@ class GlobalTables:
                 task.process(RawRecord._make(record))
         if task.take_outputs():
             log.warning("records of %s that cannot be read are left out", wanted.topic)
-        task.take_changes()  # nobody saves them
+        task.take_changes()  # they are not saved
 
 
 def global_tables(program: Program, ends: Mapping[TopicPartition, int]) -> Mapping[str, Cells]:

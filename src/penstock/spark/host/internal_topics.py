@@ -1,8 +1,8 @@
-"""The topics of an application: those that it reads are looked at, those that are its own are created.
+"""The topics of an application: input topics are checked, internal ones are created.
 
-Changelogs have Kafka Streams' names and settings. A repartition topic is created, too: its number of
-partitions is that of the shards behind it, and stays; its records go through Spark's shuffle and are not
-written to it.
+Changelogs have Kafka Streams' names and settings. A repartition topic is created as well, with as many
+partitions as there are shards behind it, which fixes their number. Its records go through Spark's shuffle and
+are not written to it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""State from changelog topics: what a task does when its files are gone, and where every application begins.
+"""State from changelog topics, for a task whose files are missing.
 
-Nothing is written while a task restores: its batch is written when all tasks are done, and what was written
-before is decided, so everything up to the end of the log counts as soon as no transaction is open in it.
+Nothing is written to a changelog while a task restores: its batch is written when all tasks are done. A
+transaction of an earlier batch may still be open, so the task waits until none is (`settled_ends`). Then
+everything up to the end of the log counts.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ class TransactionalSink:
 
 
 class PlainSink:
-    """At least once: the offsets are committed when the rows are written. Who was fenced notices then."""
+    """At least once: the offsets are committed when the rows are written. A fenced instance fails then."""
 
     packed = False
 

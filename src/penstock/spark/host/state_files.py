@@ -1,11 +1,11 @@
-"""The state of a task in files: a snapshot now and then, in between what each step changed. A cache: the
-truth is in the changelog topics, and a task that finds a file missing or broken reads those.
+"""The state of a task in files: now and then a snapshot, and in between the changes of each step.
+
+The files are a cache. A task that finds a file missing or broken reads the changelog topics instead.
 
 A shard (`<sub-topology>_<partition>`) has a directory of its own. Its files are numbered by step without a
-gap and carry the token of the attempt that wrote them: the attempt that was committed is known to the
-driver (`commits.py`), and what others left is never read. A file is an Arrow file; its schema's metadata
-holds marks and times. Whoever only reads (interactive queries) uses `load` with the tokens of what is
-committed.
+gap, and their names carry the token of the attempt that wrote them. The driver knows which attempt was
+committed (`commits.py`); files of other attempts are never read. A file is an Arrow file, and the metadata of
+its schema holds marks and times. Readers, such as interactive queries, call `load` with the committed tokens.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ _programs: dict[str, Program] = {}  # by application
 
 
 def shipped(program: Program) -> bytes:
-    """The program as it travels, the user's functions included."""
+    """The program as bytes for the workers, with the user's functions."""
     return bytes(cloudpickle.dumps(program))
 
 
@@ -45,7 +45,7 @@ def work(
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         known = _programs.get(application_id)
         if known is None or known.run_id != run_id:
-            # State is many objects that live long: a collector that looks at them often takes its time.
+            # State is many long-lived objects: a garbage collector that looks at them often costs much time.
             gc.set_threshold(*_LOOK_SELDOM)
             known = _programs[application_id] = cloudpickle.loads(program.value)
         context = TaskContext.get()
@@ -155,7 +155,7 @@ class _Shard:
         return table if self._number else rows.with_columns(table, source=0)
 
     def _after_jvm(self, table: pa.Table) -> tuple[pa.Table, Iterator[pa.RecordBatch]]:
-        """Behind expressions: the rows that are left for tasks, and what became of those that are not."""
+        """Behind expressions: the rows that are left for tasks, and the rows that are finished."""
         if RUN not in table.column_names or not self._program.computed:
             return table, iter(())
         numbers = table[RUN].to_numpy()
@@ -169,7 +169,7 @@ class _Shard:
         return undecided, chain(letters, self._passed_on(final))
 
     def _letters(self, unreadable: pa.Table) -> Iterator[Produced]:
-        """What becomes of rows that the JVM could not read: what becomes of every poison pill."""
+        """Rows that the JVM could not read are treated as every poison pill."""
         for raw in _records(unreadable, rows.source_order(unreadable)):
             source = next(source for source in self._program.computed if source.reads(raw.topic))
             try:
@@ -181,8 +181,7 @@ class _Shard:
                     yield letter
 
     def _by_run(self, table: pa.Table) -> Iterator[tuple[SubtopologyRun | None, pa.Table]]:
-        """The rows by who takes them; rows of the first stage come from topics and say nothing of runs
-        yet."""
+        """The rows by the run that takes them. In the first stage their topic decides."""
         if not table.num_rows:
             return
         if self._number:
@@ -235,8 +234,8 @@ class _Shard:
         yield from rows.batches(self._directed(table))
 
     def _directed(self, table: pa.Table) -> pa.Table:
-        """With the Spark partition of the next stage: that of who takes a row there, any one for the
-        others; but one for all rows of a task, so that they stay in order."""
+        """Set the Spark partition of the next stage. A row that is taken there goes to its shard. All other
+        rows of this task go to one partition together, so that they stay in order."""
         if self._last:
             return rows.with_columns(table, next=0)
         following = self._program.stages[self._number + 1]
