@@ -38,6 +38,8 @@ def test_it_says_where_it_is_ready_and_ends_cleanly_on_sigterm(
     with urllib.request.urlopen(line.split()[1] + "/", timeout=START_S) as answer:
         assert answer.status == 200
         assert "Penstock" in answer.read().decode()
+    with urllib.request.urlopen(line.split()[1] + "/metrics", timeout=START_S) as answer:
+        assert "penstock_http_requests_in_flight 1" in answer.read().decode()
     process.send_signal(signal.SIGTERM)
     assert process.wait(timeout=START_S) == 0
 

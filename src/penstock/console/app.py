@@ -102,7 +102,7 @@ class ApiAndPages:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         of_api = scope["type"] == "http" and (
-            scope["path"] in ("/openapi.json", "/api") or scope["path"].startswith("/api/")
+            scope["path"] in ("/openapi.json", "/metrics", "/api") or scope["path"].startswith("/api/")
         )
         if of_api:
             await self._api(scope, receive, send)

@@ -7,7 +7,7 @@ Whatever refuses it raises HttpError, which becomes a body in one place.
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, Final
@@ -17,9 +17,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from penstock.metrics.text import CONTENT_TYPE, Sample, render
 from penstock.security.access import Open
 from penstock.web.bodies import decode_body, read_body
 from penstock.web.errors import HttpError, encode
+from penstock.web.metrics import HttpMetrics, Served
 from penstock.web.negotiation import JSON, PLAIN_JSON, MediaTypes, check_consumed, choose_produced
 from penstock.web.openapi import document
 from penstock.web.parameters import read_query
@@ -46,17 +48,24 @@ class Service:
     body_bytes_max: int = BODY_BYTES_MAX
     authenticate: Authenticate = allow_all
     lifespan: Lifespan | None = None
+    metrics: Callable[[], Iterable[Sample]] = tuple
+    """Numbers of its own, beside those of its requests; read by each scrape, in the event loop."""
 
 
 def make_app(service: Service, routes: tuple[Route, ...]) -> App:
-    """The application, with its own description at /openapi.json."""
+    """The application, with its own description at /openapi.json and its numbers at /metrics."""
     described = document(service.title, service.version, service.summary, service.media_types, routes)
     encoded = msgspec.json.encode(described)
 
     async def openapi(_call: Call) -> Response:
         return Response(encoded, media_type=JSON)
 
-    own = Route(
+    counted = HttpMetrics()
+
+    async def metrics(_call: Call) -> Response:
+        return Response(render((*counted.samples(), *service.metrics())), media_type=CONTENT_TYPE)
+
+    openapi_route = Route(
         "GET",
         "/openapi.json",
         openapi,
@@ -64,12 +73,21 @@ def make_app(service: Service, routes: tuple[Route, ...]) -> App:
         media_types=PLAIN_JSON,
         access=Open("the document describes the service, not its data"),
     )
-    return _Application(service, (*routes, own))
+    metrics_route = Route(
+        "GET",
+        "/metrics",
+        metrics,
+        "Numbers of the service, for Prometheus.",
+        media_types=MediaTypes(produced=("text/plain",)),
+        access=Open("numbers of requests, without their data"),
+    )
+    return _Application(service, (*routes, openapi_route, metrics_route), counted)
 
 
 class _Application:
-    def __init__(self, service: Service, routes: tuple[Route, ...]) -> None:
+    def __init__(self, service: Service, routes: tuple[Route, ...], metrics: HttpMetrics) -> None:
         self._service = service
+        self._metrics = metrics
         self._router = Router(routes)
         bodies = [route.body for route in routes if route.body is not None]
         self._decoders = {id(body): msgspec.json.Decoder(body) for body in bodies}
@@ -79,16 +97,19 @@ class _Application:
             await _live(self._service.lifespan, receive, send)
         elif scope["type"] == "http":
             request = Request(scope, receive, send)
-            response = await self._respond(request)
-            await response(scope, receive, send)
+            with self._metrics.serving(request.method) as served:
+                response = await self._respond(request, served)
+                served.status = response.status_code
+                await response(scope, receive, send)
         else:
             raise HttpError(400, f"This service speaks HTTP, not {scope['type']}.")
 
-    async def _respond(self, request: Request) -> Response:
+    async def _respond(self, request: Request, served: Served) -> Response:
         media_type = self._service.media_types.produced[0]
         try:
             path = request.scope.get("raw_path") or request.url.path.encode()
             route, values = self._router.find(request.method, path)
+            served.path = route.path
             principal = await self._service.authenticate(request)
             types = route.media_types or self._service.media_types
             media_type = choose_produced(request.headers.get("accept", ""), types)
