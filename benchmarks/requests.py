@@ -11,8 +11,8 @@ from typing import Final, NamedTuple
 from penstock.protocol.apis import Api
 from penstock.protocol.fetch import READ_UNCOMMITTED
 from penstock.protocol.primitives import ZERO_UUID, Writer
+from penstock.protocol.topic_partition import TopicPartition
 from penstock.wire import fetch_messages, produce_messages
-from penstock.wire.cluster import TopicPartition
 
 PRODUCE_VERSION: Final = 12  # the newest that names topics; ids would have to be asked for
 FETCH_VERSION: Final = 12

@@ -10,9 +10,9 @@ from penstock.controller.alter_partition import WantedIsr, decide_alter_partitio
 from penstock.controller.broker_records import Endpoint
 from penstock.controller.brokers import (
     Heartbeat,
+    HeartbeatAnswer,
     Registration,
     Sessions,
-    Told,
     decide_fence,
     decide_heartbeat,
     decide_register,
@@ -64,7 +64,7 @@ class Cluster:
 
     def beat(
         self, broker: int, *, offset: int | None = None, fence: bool = False, stop: bool = False
-    ) -> Told:
+    ) -> HeartbeatAnswer:
         beat = Heartbeat(broker, self.epochs[broker], self.offset if offset is None else offset, fence, stop)
         records, told = decide_heartbeat(self.image, beat, rules_of)
         self.take(records)
@@ -83,8 +83,8 @@ def test_a_broker_is_fenced_until_it_has_followed_its_own_registration() -> None
     cluster = Cluster()
     epoch = cluster.register(1)
     assert epoch == 10
-    assert cluster.beat(1, offset=9) == Told(fenced=True, caught_up=False, may_stop=False)
-    assert cluster.beat(1, offset=10) == Told(fenced=False, caught_up=True, may_stop=False)
+    assert cluster.beat(1, offset=9) == HeartbeatAnswer(fenced=True, caught_up=False, may_stop=False)
+    assert cluster.beat(1, offset=10) == HeartbeatAnswer(fenced=False, caught_up=True, may_stop=False)
     assert cluster.image.brokers[1].is_active
     assert cluster.image.brokers[1].endpoints[0].port == 65535
 

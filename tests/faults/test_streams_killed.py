@@ -16,11 +16,11 @@ import pytest
 from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from penstock.protocol.topic_partition import TopicPartition as Place
 from penstock.records.record import Record
 from penstock.streams import TopologyTestDriver
 from penstock.testing.process import BrokerProcess
 from penstock.wire.cluster import Cluster
-from penstock.wire.cluster import TopicPartition as Place
 from penstock.wire.pack import pack_records
 from penstock.wire.partitioner import partition_for_key
 from penstock.wire.produce import Producer

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from penstock.coordinator.promise import Promise, done
-from penstock.handlers.producing.admission import Place
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode
+from penstock.protocol.topic_partition import TopicPartition
 from penstock.records.record import Record, encode_batch
 from tests.handlers.one_node import OneNode
 from tests.handlers.transactional import TX, HandProducer
@@ -126,8 +126,14 @@ class Verifier:
         self.asked = 0
 
     def add_or_verify(
-        self, transactional_id: str, producer_id: int, epoch: int, places: list[Place], *, verify_only: bool
-    ) -> Promise[dict[Place, ErrorCode]]:
+        self,
+        transactional_id: str,
+        producer_id: int,
+        epoch: int,
+        places: list[TopicPartition],
+        *,
+        verify_only: bool,
+    ) -> Promise[dict[TopicPartition, ErrorCode]]:
         self.asked += 1
         code = self._codes.pop(0) if len(self._codes) > 1 else self._codes[0]
         return done(dict.fromkeys(places, code))

@@ -12,7 +12,7 @@ from penstock.protocol.fetch import PartitionAnswer, TopicAnswer, encode_respons
 from penstock.protocol.primitives import Reader
 from penstock.replication.fetching import PASSES_WITHIN, Fetcher, tell_failures
 from penstock.replication.following import Position
-from penstock.wire.replica_fetch import VERSION, Answer, Limits, ReplicaSession, Wanted, read_response
+from penstock.wire.replica_fetch import VERSION, LeaderAnswer, Limits, ReplicaSession, Wanted, read_response
 from tests.replication.replicas import MAX_BYTES, TOPIC_ID, Replicas
 
 LIMITS = Limits(500, 1, MAX_BYTES, MAX_BYTES)
@@ -25,10 +25,10 @@ def fetcher_of(replicas: Replicas, node: int) -> Fetcher:
     return fetcher
 
 
-def answer_of(replicas: Replicas, wanted: Wanted) -> Answer:
+def answer_of(replicas: Replicas, wanted: Wanted) -> LeaderAnswer:
     fetched = replicas.ask(2, Position(*wanted))
     records = memoryview(b"") if fetched.records is None else memoryview(bytearray(fetched.records.read()))
-    return Answer(
+    return LeaderAnswer(
         PLACE, ErrorCode.NONE, fetched.high_watermark, fetched.log_start_offset, fetched.diverging, records
     )
 
@@ -60,7 +60,7 @@ def test_a_fetcher_cuts_where_its_leader_says_that_the_logs_parted() -> None:
 def test_a_partition_that_failed_is_left_out_for_longer_each_time() -> None:
     replicas = Replicas(1, 2)
     fetcher = fetcher_of(replicas, 2)
-    refused = Answer(PLACE, ErrorCode.UNKNOWN_LEADER_EPOCH, -1, -1, None, memoryview(b""))
+    refused = LeaderAnswer(PLACE, ErrorCode.UNKNOWN_LEADER_EPOCH, -1, -1, None, memoryview(b""))
     pauses = []
     for _ in range(8):
         assert fetcher.ask()
@@ -82,7 +82,7 @@ def test_what_passes_by_itself_is_not_told_and_what_stays_is_told_once(
     caplog.set_level(logging.INFO)
     replicas = Replicas(1, 2)
     fetcher = fetcher_of(replicas, 2)
-    refused = Answer(PLACE, ErrorCode.NOT_LEADER_OR_FOLLOWER, -1, -1, None, memoryview(b""))
+    refused = LeaderAnswer(PLACE, ErrorCode.NOT_LEADER_OR_FOLLOWER, -1, -1, None, memoryview(b""))
     for _ in range(2 * PASSES_WITHIN):
         assert fetcher.ask()
         fetcher.take([refused])
@@ -109,7 +109,7 @@ def test_a_partition_out_of_the_leaders_range_is_given_back_and_moved() -> None:
     replicas.leader.delete_records(2)
     fetcher = fetcher_of(replicas, 2)
     fetcher.ask()
-    outside = Answer(PLACE, ErrorCode.OFFSET_OUT_OF_RANGE, -1, -1, None, memoryview(b""))
+    outside = LeaderAnswer(PLACE, ErrorCode.OFFSET_OUT_OF_RANGE, -1, -1, None, memoryview(b""))
     assert fetcher.take([outside]) == [replicas[2]]
     fetcher.move_into_range(replicas[2], 2, 2)
     replicas.append(b"c")
@@ -156,7 +156,7 @@ def sent(session: ReplicaSession, wanted: dict[tuple[bytes, int], Wanted]) -> tu
     return request.session_id, request.session_epoch, named, forgotten
 
 
-def answered(session: ReplicaSession, *answers: TopicAnswer, session_id: int = 9) -> list[Answer]:
+def answered(session: ReplicaSession, *answers: TopicAnswer, session_id: int = 9) -> list[LeaderAnswer]:
     parts = encode_response(VERSION, answers, session_id=session_id)
     body = b"".join(part for part in parts if isinstance(part, bytes))
     response = read_response(memoryview(body))
@@ -196,7 +196,7 @@ def test_an_answer_that_comes_after_another_leader_epoch_began_is_passed_over_an
     fetcher = Fetcher(replicas.clock, 1.0)
     fetcher.add(follower)
     (place,) = fetcher.ask()
-    answer = Answer(place, ErrorCode.NONE, 0, 0, None, memoryview(b""))
+    answer = LeaderAnswer(place, ErrorCode.NONE, 0, 0, None, memoryview(b""))
     fetcher.take([answer])
     assert not fetcher.passed_over
     fetcher.ask()

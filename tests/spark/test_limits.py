@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.protocol.topic_partition import TopicPartition
 from penstock.spark.limits import Minimum, OffsetRange, limited, split
-from penstock.wire.cluster import TopicPartition
 
 A, B, C = (TopicPartition("t", number) for number in range(3))
 

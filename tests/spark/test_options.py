@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from penstock.protocol.topic_partition import TopicPartition
 from penstock.records.codecs import Codec
 from penstock.spark.options import OptionError, read_options, write_options
 from penstock.spark.positions import PositionError, beginning, from_offsets, from_time, now
-from penstock.wire.cluster import TopicPartition
 
 SERVERS = {"kafka.bootstrap.servers": "localhost:9092"}
 

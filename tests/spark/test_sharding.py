@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 import pyarrow as pa
 import pytest
 
+from penstock.protocol.topic_partition import TopicPartition
 from penstock.records.codecs import Codec
 from penstock.records.record import decode_batch
 from penstock.spark.options import OptionError, write_options
 from penstock.spark.sharding import packing, unpacked
-from penstock.wire.cluster import TopicPartition
 from penstock.wire.pack import seal
 from penstock.wire.partitioner import partition_for_key
 

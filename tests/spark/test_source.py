@@ -12,13 +12,13 @@ from confluent_kafka import TopicPartition as Position
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 
+from penstock.protocol.topic_partition import TopicPartition
 from penstock.spark.datasource import PenstockDataSource
 from penstock.spark.limits import OffsetRange
 from penstock.spark.options import OptionError
 from penstock.spark.positions import PositionError
 from penstock.spark.reading import DataLoss
 from penstock.spark.source import PenstockStreamReader, from_json, to_json
-from penstock.wire.cluster import TopicPartition
 from penstock.wire.errors import Refused, UnknownTopic
 
 A, B, C = (TopicPartition("t", number) for number in range(3))

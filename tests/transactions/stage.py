@@ -8,13 +8,14 @@ from typing import TypeVar
 
 from penstock.coordinator.promise import Promise
 from penstock.protocol.errors import ErrorCode, KafkaError
+from penstock.protocol.topic_partition import TopicPartition
 from penstock.records.record import encode_batch
 from penstock.transactions.coordinator import TransactionCoordinator
 from penstock.transactions.initialising import Initialise
 from penstock.transactions.markers import Ending
 from penstock.transactions.settings import TransactionSettings
 from penstock.transactions.shard import Identity
-from penstock.transactions.transaction import CLASSIC, EPOCH_PER_TRANSACTION, TopicPartition, Transaction
+from penstock.transactions.transaction import CLASSIC, EPOCH_PER_TRANSACTION, Transaction
 from penstock.transactions.transaction_records import transaction_record
 from tests.coordinator.manual_clock import ManualClock
 from tests.coordinator.memory_log import MemoryLog

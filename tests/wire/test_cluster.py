@@ -10,7 +10,8 @@ from contextlib import contextmanager
 import pytest
 
 from penstock.protocol.apis import Api
-from penstock.wire.cluster import Cluster, TopicPartition
+from penstock.protocol.topic_partition import TopicPartition
+from penstock.wire.cluster import Cluster
 from penstock.wire.connection import Address, Connection
 from penstock.wire.deadline import Deadline
 from penstock.wire.errors import (

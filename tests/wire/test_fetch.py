@@ -10,10 +10,11 @@ from confluent_kafka import Producer as Librdkafka
 from confluent_kafka import TopicPartition as Position
 from confluent_kafka.admin import AdminClient
 
+from penstock.protocol.topic_partition import TopicPartition
 from penstock.records.record import Record, decode_batch
 from penstock.testing import Broker
 from penstock.wire import offsets
-from penstock.wire.cluster import Cluster, TopicPartition
+from penstock.wire.cluster import Cluster
 from penstock.wire.deadline import Deadline
 from penstock.wire.errors import DeadlineExceeded, OffsetOutOfRange, UnknownTopic
 from penstock.wire.fetch import Batch, FetchOptions, fetch

@@ -6,8 +6,9 @@ import threading
 
 import pytest
 
+from penstock.protocol.topic_partition import TopicPartition
 from penstock.testing import Broker
-from penstock.wire.cluster import Cluster, TopicPartition
+from penstock.wire.cluster import Cluster
 from penstock.wire.deadline import Deadline
 from penstock.wire.errors import Fenced
 from penstock.wire.membership import Member, Membership, decode_assignment, encode_assignment

@@ -11,9 +11,10 @@ import pytest
 from confluent_kafka import Consumer
 from confluent_kafka import TopicPartition as Position
 
+from penstock.protocol.topic_partition import TopicPartition
 from penstock.records.codecs import Codec
 from penstock.records.record import Record
-from penstock.wire.cluster import Cluster, TopicPartition
+from penstock.wire.cluster import Cluster
 from penstock.wire.connection import Address
 from penstock.wire.deadline import Deadline
 from penstock.wire.errors import DeliveryFailed

@@ -8,8 +8,8 @@ from penstock.protocol import messages
 from penstock.protocol.apis import Api, is_flexible
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.primitives import Reader
+from penstock.protocol.topic_partition import TopicPartition
 from penstock.wire import produce_messages
-from penstock.wire.cluster import TopicPartition
 
 VERSIONS = range(produce_messages.VERSIONS[0], produce_messages.VERSIONS[1] + 1)
 

@@ -10,6 +10,7 @@ import pytest
 from penstock.coordinator.decision import Decision
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode
+from penstock.protocol.topic_partition import TopicPartition
 from penstock.records.record import Record
 from penstock.testing import Broker
 from penstock.testing.proxy import Proxy
@@ -17,7 +18,7 @@ from penstock.testing.proxy_frames import Way
 from penstock.transactions import transaction as told
 from penstock.transactions.transaction_records import transaction_record
 from penstock.wire import group_offsets
-from penstock.wire.cluster import Cluster, TopicPartition
+from penstock.wire.cluster import Cluster
 from penstock.wire.deadline import Deadline
 from penstock.wire.errors import DeadlineExceeded, Fenced, Refused
 from penstock.wire.pack import pack_records

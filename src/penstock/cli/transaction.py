@@ -15,7 +15,7 @@ from penstock.client.transactions import (
     TransactionDetail,
     Transactions,
 )
-from penstock.wire.cluster import TopicPartition
+from penstock.protocol.topic_partition import TopicPartition
 
 MINUTE_MS = 60_000
 

@@ -56,7 +56,7 @@ class Heartbeat:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class HeartbeatAnswer:
     """What the broker is told: is it fenced, has it caught up, may it go?"""
 
     fenced: bool
@@ -159,7 +159,7 @@ def decide_register(
 
 def decide_heartbeat(
     image: Image, beat: Heartbeat, rules_of: RulesOf, *, others_know: bool = True
-) -> tuple[list[MetadataRecord], Told]:
+) -> tuple[list[MetadataRecord], HeartbeatAnswer]:
     """What a heartbeat changes: an unfenced broker serves, one that wants to stop gives its partitions away
     first, and stops when `others_know` of it. Directories that have failed hold nothing that is in sync; a
     broker that has no other is fenced."""
@@ -175,17 +175,19 @@ def decide_heartbeat(
 
 def _decide_beat(
     image: Image, beat: Heartbeat, rules_of: RulesOf, *, others_know: bool
-) -> tuple[list[MetadataRecord], Told]:
+) -> tuple[list[MetadataRecord], HeartbeatAnswer]:
     broker = image.brokers[beat.broker_id]
     caught_up = beat.metadata_offset >= broker.broker_epoch
     if beat.wants_shutdown:
         return _decide_shutdown(image, broker, rules_of, caught_up=caught_up, others_know=others_know)
     if beat.wants_fence and not broker.fenced:
-        return decide_fence(image, broker, rules_of), Told(fenced=True, caught_up=caught_up, may_stop=False)
+        return decide_fence(image, broker, rules_of), HeartbeatAnswer(
+            fenced=True, caught_up=caught_up, may_stop=False
+        )
     if broker.fenced and not beat.wants_fence and caught_up:
         records = _decide_unfence(image, broker, rules_of)
-        return records, Told(fenced=False, caught_up=True, may_stop=False)
-    return [], Told(fenced=broker.fenced, caught_up=caught_up, may_stop=False)
+        return records, HeartbeatAnswer(fenced=False, caught_up=True, may_stop=False)
+    return [], HeartbeatAnswer(fenced=broker.fenced, caught_up=caught_up, may_stop=False)
 
 
 def decide_fence(image: Image, broker: BrokerState, rules_of: RulesOf) -> list[MetadataRecord]:
@@ -211,7 +213,7 @@ def _decide_unfence(image: Image, broker: BrokerState, rules_of: RulesOf) -> lis
 
 def _decide_shutdown(
     image: Image, broker: BrokerState, rules_of: RulesOf, *, caught_up: bool, others_know: bool
-) -> tuple[list[MetadataRecord], Told]:
+) -> tuple[list[MetadataRecord], HeartbeatAnswer]:
     records: list[MetadataRecord] = []
     if not broker.in_controlled_shutdown:
         records.append(
@@ -222,7 +224,7 @@ def _decide_shutdown(
     may_stop = broker.fenced or (broker.in_controlled_shutdown and not leads and others_know)
     if may_stop and not broker.fenced:
         records = decide_fence(image, broker, rules_of)
-    return records, Told(fenced=broker.fenced, caught_up=caught_up, may_stop=may_stop)
+    return records, HeartbeatAnswer(fenced=broker.fenced, caught_up=caught_up, may_stop=may_stop)
 
 
 def _without(

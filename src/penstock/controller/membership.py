@@ -12,9 +12,9 @@ from penstock.clock import Clock
 from penstock.controller.alter_partition import check_broker
 from penstock.controller.brokers import (
     Heartbeat,
+    HeartbeatAnswer,
     Registration,
     Sessions,
-    Told,
     decide_fence,
     decide_heartbeat,
     decide_register,
@@ -69,8 +69,8 @@ class Membership:
 
         return self._controller.submit(decide)
 
-    def heartbeat(self, beat: Heartbeat) -> Promise[Told]:
-        def decide(image: Image) -> Decision[Told]:
+    def heartbeat(self, beat: Heartbeat) -> Promise[HeartbeatAnswer]:
+        def decide(image: Image) -> Decision[HeartbeatAnswer]:
             check_broker(image, beat.broker_id, beat.broker_epoch)  # no earlier life counts
             self._sessions.beat(beat, self._now_ms(), self._controller.next_offset)
             others_know = self._sessions.know_who_leaves(image, beat.broker_id)

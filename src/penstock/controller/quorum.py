@@ -16,7 +16,7 @@ from penstock.controller.quorum_log import QuorumLog
 from penstock.controller.quorum_state import read_election, write_election
 from penstock.coordinator.promise import Promise
 from penstock.raft.control_records import snapshot_footer, snapshot_header, voters_batch
-from penstock.raft.messages import Answer, OffsetAndEpoch, Request, Response
+from penstock.raft.messages import OffsetAndEpoch, Request, Response, ResponseMessage
 from penstock.raft.raft import Raft
 from penstock.raft.timeouts import Timeouts
 from penstock.records.batch import assign, iter_headers, read_header
@@ -108,7 +108,7 @@ class Quorum:
             write_election(self._disk, self._path, ready.election, self.raft.state.voter_history)
         requests: list[Request] = []
         for message in ready.messages:
-            if isinstance(message, Answer):
+            if isinstance(message, ResponseMessage):
                 promise = self._asked.pop(message.correlation_id, None)
                 if promise is not None:
                     promise.complete(message)

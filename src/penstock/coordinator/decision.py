@@ -44,7 +44,7 @@ NOTHING = Decision()
 Operation = Callable[[], Decision]
 
 
-class Answer(NamedTuple):
+class PromisedAnswer(NamedTuple):
     """A promise and what it will be completed with."""
 
     promise: Promise[Any]
@@ -94,7 +94,7 @@ class Context:
         self._index = index
         self._clock = clock
         self._timers = timers
-        self._outbox: list[Answer] = []
+        self._outbox: list[PromisedAnswer] = []
 
     def now_ms(self) -> int:
         return self._clock.now_ms()
@@ -112,10 +112,10 @@ class Context:
 
     def complete(self, promise: Promise[T], value: T) -> None:
         """Answer, as soon as everything the shard has written so far is committed."""
-        self._outbox.append(Answer(promise, value))
+        self._outbox.append(PromisedAnswer(promise, value))
 
     def fail(self, promise: Promise[T], error: KafkaError) -> None:
-        self._outbox.append(Answer(promise, None, error))
+        self._outbox.append(PromisedAnswer(promise, None, error))
 
     def when_committed(self, action: Callable[[], None]) -> None:
         """Act, without any lock, as soon as everything the shard has written so far is committed; never when
@@ -124,7 +124,7 @@ class Context:
         promise.watch(_Action(promise, action))
         self.complete(promise, None)
 
-    def take_outbox(self) -> list[Answer]:
+    def take_outbox(self) -> list[PromisedAnswer]:
         """What is to be said, for the runtime, which says it without holding a lock."""
         taken, self._outbox = self._outbox, []
         return taken

@@ -15,7 +15,7 @@ from threading import Lock
 from typing import Generic, TypeVar
 
 from penstock.clock import Clock
-from penstock.coordinator.decision import NOTHING, Answer, Context, Decision, Operation, State
+from penstock.coordinator.decision import NOTHING, Context, Decision, Operation, PromisedAnswer, State
 from penstock.coordinator.promise import Promise
 from penstock.coordinator.shard_log import Entry, Marker, ShardLog
 from penstock.coordinator.timers import Timers
@@ -49,7 +49,7 @@ class _Shard(Generic[S]):
         self.epoch = epoch
         self.phase = Phase.LOADING
         self.written_offset = 0  # everything below was replayed; it counts when it is committed
-        self.deferred: deque[tuple[int, list[Answer]]] = deque()  # by written offset, rising
+        self.deferred: deque[tuple[int, list[PromisedAnswer]]] = deque()  # by written offset, rising
 
 
 class Runtime(Generic[S]):
@@ -103,7 +103,9 @@ class Runtime(Generic[S]):
             if loaded:
                 shard.state.on_unloaded(error)
             # What was decided but not committed may be lost: those who asked must not hear a yes.
-            answers = [Answer(answer.promise, None, error) for _, group in shard.deferred for answer in group]
+            answers = [
+                PromisedAnswer(answer.promise, None, error) for _, group in shard.deferred for answer in group
+            ]
             shard.deferred.clear()
             answers += shard.context.take_outbox()
         _give(answers)
@@ -291,7 +293,7 @@ class Runtime(Generic[S]):
         shard.written_offset = base + len(decision.records)
 
     @staticmethod
-    def _collect(shard: _Shard[S]) -> list[Answer]:
+    def _collect(shard: _Shard[S]) -> list[PromisedAnswer]:
         """The answers of this step, unless they have to wait for the commitment of what they rest on."""
         answers = shard.context.take_outbox()
         if not answers or shard.log.committed_offset >= shard.written_offset:
@@ -302,7 +304,7 @@ class Runtime(Generic[S]):
     @staticmethod
     def _release(shard: _Shard[S]) -> None:
         """Commitment has moved on: give the answers that waited for it."""
-        ready: list[Answer] = []
+        ready: list[PromisedAnswer] = []
         with shard.lock:
             committed = shard.log.committed_offset
             while shard.deferred and shard.deferred[0][0] <= committed:
@@ -310,7 +312,7 @@ class Runtime(Generic[S]):
         _give(ready)
 
 
-def _give(answers: Iterable[Answer]) -> None:
+def _give(answers: Iterable[PromisedAnswer]) -> None:
     """Without any lock: completing a promise wakes whoever waits for it."""
     for answer in answers:
         answer.give()

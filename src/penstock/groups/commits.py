@@ -11,11 +11,10 @@ from penstock.groups.offset_records import CommittedOffset, OffsetKey, encode_ke
 from penstock.groups.offsets import Offsets
 from penstock.groups.settings import GroupSettings
 from penstock.protocol.errors import ErrorCode, KafkaError
+from penstock.protocol.topic_partition import TopicPartition
 from penstock.records.record import Record
 
 FIRST_WITH_GROUP_ID_NOT_FOUND = 9  # versions of OffsetCommit that know KIP-848's errors
-
-Place = tuple[str, int]
 
 
 class Commits:
@@ -31,14 +30,14 @@ class Commits:
         self,
         group_id: str,
         identity: CommitIdentity,
-        wanted: Mapping[Place, CommittedOffset],
+        wanted: Mapping[TopicPartition, CommittedOffset],
         producer: Producer | None = None,
-    ) -> tuple[Decision, dict[Place, ErrorCode]]:
+    ) -> tuple[Decision, dict[TopicPartition, ErrorCode]]:
         """Each partition is decided by itself; what is accepted is written as one batch. KafkaError when the
         group refuses all of it. With a producer they count when its transaction commits."""
         self.check(group_id, identity, transactional=producer is not None)
         records: list[Record] = []
-        errors: dict[Place, ErrorCode] = {}
+        errors: dict[TopicPartition, ErrorCode] = {}
         for place, committed in wanted.items():
             if len(committed.metadata) > self._settings.offset_metadata_max_bytes:
                 errors[place] = ErrorCode.OFFSET_METADATA_TOO_LARGE
@@ -63,17 +62,17 @@ class Commits:
         group_id: str,
         member_id: str | None,
         member_epoch: int,
-        places: Iterable[Place] | None,
+        places: Iterable[TopicPartition] | None,
         *,
         require_stable: bool,
-    ) -> dict[Place, CommittedOffset | ErrorCode | None]:
+    ) -> dict[TopicPartition, CommittedOffset | ErrorCode | None]:
         """The offset of each place (of all that have one when none is named), None where there is none."""
         group = self._groups.get(group_id)
         if group is not None:
             group.check_fetch(member_id, member_epoch)
         if places is None:
-            places = [(key.topic, key.partition) for key in self._offsets.keys_of(group_id)]
-        found: dict[Place, CommittedOffset | ErrorCode | None] = {}
+            places = [TopicPartition(key.topic, key.partition) for key in self._offsets.keys_of(group_id)]
+        found: dict[TopicPartition, CommittedOffset | ErrorCode | None] = {}
         for place in places:
             key = OffsetKey(group_id, *place)
             if require_stable and self._offsets.is_unstable(key):
@@ -82,19 +81,22 @@ class Commits:
                 found[place] = self._offsets.find(key)
         return found
 
-    def delete(self, group_id: str, places: Iterable[Place]) -> tuple[Decision, dict[Place, ErrorCode]]:
+    def delete(
+        self, group_id: str, places: Iterable[TopicPartition]
+    ) -> tuple[Decision, dict[TopicPartition, ErrorCode]]:
         """OffsetDelete: never of a topic that a member reads."""
         group = self._groups.get(group_id)
         if group is None:
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"There is no group {group_id}.")
         group.check_offsets_deletable()
-        errors: dict[Place, ErrorCode] = {}
+        errors: dict[TopicPartition, ErrorCode] = {}
         records = []
-        for topic, index in places:
+        for place in places:
+            topic, index = place
             if group.is_subscribed_to(topic):
-                errors[topic, index] = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
+                errors[place] = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
                 continue
-            errors[topic, index] = ErrorCode.NONE
+            errors[place] = ErrorCode.NONE
             key = OffsetKey(group_id, topic, index)
             if self._offsets.find(key) is not None or self._offsets.is_unstable(key):
                 records.append(self.tombstone(key))

@@ -17,7 +17,7 @@ from penstock.groups.classic_group import ClassicGroup
 from penstock.groups.consumer_group import (
     LEAVE_EPOCH,
     LEAVE_STATIC_EPOCH,
-    NOT_TOLD,
+    NO_METADATA,
     ConsumerGroup,
     Member,
     MemberState,
@@ -69,7 +69,7 @@ class ConsumerProtocol:
         self.check_size(draft.group, request.member_id)
         member = self._subscribe(draft, request, request.member_id or self._new_id())
         before = member
-        changed = self.tell(draft, member, _updated(member.told, request))
+        changed = self.update_member(draft, member, _updated(member.metadata, request))
         self.advance(draft, changed)
         member = self.step(draft, member.member_id, request.owned)
         result = self._answer(request, before, member)
@@ -138,7 +138,7 @@ class ConsumerProtocol:
         if request.instance_id is None:
             present = group.members.get(member_id)
             if present is None and joins:
-                return Member(member_id, NOT_TOLD)
+                return Member(member_id, NO_METADATA)
             member = group.member(member_id)
         else:
             static = group.static_member(request.instance_id)
@@ -151,7 +151,7 @@ class ConsumerProtocol:
 
     def _join_static(self, draft: Draft, present: Member | None, instance_id: str, member_id: str) -> Member:
         if present is None:
-            return Member(member_id, NOT_TOLD)
+            return Member(member_id, NO_METADATA)
         if not present.is_classic and present.epoch != LEAVE_STATIC_EPOCH:
             raise KafkaError(
                 ErrorCode.UNRELEASED_INSTANCE_ID,
@@ -197,15 +197,15 @@ class ConsumerProtocol:
 
     # Steps that a classic member of the group takes too
 
-    def tell(self, draft: Draft, member: Member, told: MemberValue) -> bool:
+    def update_member(self, draft: Draft, member: Member, metadata: MemberValue) -> bool:
         """Note what the member says of itself; whether what it reads has changed."""
         is_new = member.member_id not in draft.group.members
-        if is_new or told != member.told:
-            draft.put_member(member.member_id, told)
+        if is_new or metadata != member.metadata:
+            draft.put_member(member.member_id, metadata)
         return (
             is_new
-            or told.topic_names != member.told.topic_names
-            or told.topic_regex != member.told.topic_regex
+            or metadata.topic_names != member.metadata.topic_names
+            or metadata.topic_regex != member.metadata.topic_regex
         )
 
     def advance(self, draft: Draft, changed: bool) -> None:
@@ -234,7 +234,9 @@ class ConsumerProtocol:
 
     def _resolve_regexes(self, draft: Draft) -> None:
         group = draft.group
-        wanted = {member.told.topic_regex for member in group.members.values() if member.told.topic_regex}
+        wanted = {
+            member.metadata.topic_regex for member in group.members.values() if member.metadata.topic_regex
+        }
         for regex in group.regexes.keys() - wanted:
             draft.put_regex(regex, None)
         for regex in sorted(wanted):
@@ -256,9 +258,9 @@ class ConsumerProtocol:
         ids = {topic.name: topic.topic_id for topic in group.topics.values()}
         members = {
             member_id: AssignedMember(
-                member.told.instance_id,
-                member.told.rack_id,
-                frozenset(ids[name] for name in group.names_of(member.told) if name in ids),
+                member.metadata.instance_id,
+                member.metadata.rack_id,
+                frozenset(ids[name] for name in group.names_of(member.metadata) if name in ids),
                 group.targets.get(member_id, NO_PARTITIONS),
             )
             for member_id, member in group.members.items()
@@ -359,7 +361,7 @@ class ConsumerProtocol:
                 return NOTHING
             return self.fence(group, [present])
 
-        self._context.schedule(key, member.told.rebalance_timeout_ms, expire)
+        self._context.schedule(key, member.metadata.rebalance_timeout_ms, expire)
 
     def fence_by_timer(self, group_id: str, member_id: str) -> Decision:
         group = self._consumer(group_id)
@@ -372,7 +374,7 @@ class ConsumerProtocol:
 
     def on_loaded(self, group: ConsumerGroup) -> None:
         for member in group.members.values():
-            classic = member.told.classic
+            classic = member.metadata.classic
             self.watch_session(
                 group.group_id, member.member_id, None if classic is None else classic.session_timeout_ms
             )
@@ -427,18 +429,18 @@ def _is_subset(owned: Assignment | None, assigned: Assignment) -> bool:
     )
 
 
-def _updated(told: MemberValue, request: ConsumerHeartbeat) -> MemberValue:
+def _updated(metadata: MemberValue, request: ConsumerHeartbeat) -> MemberValue:
     """What the member said before, with what it says now."""
     names, timeout_ms = request.topic_names, request.rebalance_timeout_ms
     return MemberValue(
-        told.instance_id if request.instance_id is None else request.instance_id,
-        told.rack_id if request.rack_id is None else request.rack_id,
+        metadata.instance_id if request.instance_id is None else request.instance_id,
+        metadata.rack_id if request.rack_id is None else request.rack_id,
         request.client.client_id,
         request.client.host,
-        told.topic_names if names is None else tuple(sorted(set(names))),
-        told.topic_regex if request.topic_regex is None else request.topic_regex,
-        told.rebalance_timeout_ms if timeout_ms == -1 else timeout_ms,
-        told.server_assignor if request.server_assignor is None else request.server_assignor,
+        metadata.topic_names if names is None else tuple(sorted(set(names))),
+        metadata.topic_regex if request.topic_regex is None else request.topic_regex,
+        metadata.rebalance_timeout_ms if timeout_ms == -1 else timeout_ms,
+        metadata.server_assignor if request.server_assignor is None else request.server_assignor,
         None,
     )
 

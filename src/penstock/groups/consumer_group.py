@@ -59,10 +59,10 @@ NOTHING_YET: Final = CurrentValue(0, -1, MemberState.STABLE, NO_PARTITIONS, NO_P
 
 
 class Member(NamedTuple):
-    """A member: what it says (`told`) and what it has (`current`)."""
+    """A member: what it says of itself (`metadata`) and which partitions it has (`current`)."""
 
     member_id: str
-    told: MemberValue
+    metadata: MemberValue
     current: CurrentValue = NOTHING_YET
 
     @property
@@ -71,7 +71,7 @@ class Member(NamedTuple):
 
     @property
     def is_classic(self) -> bool:
-        return self.told.classic is not None
+        return self.metadata.classic is not None
 
     def is_reconciled_to(self, epoch: int) -> bool:
         return self.current.state == MemberState.STABLE and self.epoch == epoch
@@ -83,7 +83,7 @@ class Member(NamedTuple):
             raise KafkaError(code, f"The epoch of {self.member_id} is {self.epoch}, not {epoch}.")
 
 
-NOT_TOLD: Final = MemberValue(None, None, "", "", (), None, -1, None)
+NO_METADATA: Final = MemberValue(None, None, "", "", (), None, -1, None)
 
 
 @dataclass(slots=True)
@@ -104,19 +104,21 @@ class ConsumerGroup:
 
     # Replay
 
-    def replay_member(self, member_id: str, told: MemberValue | None) -> None:
+    def replay_member(self, member_id: str, metadata: MemberValue | None) -> None:
         present = self.members.get(member_id)
-        if told is None:
+        if metadata is None:
             if present is not None:
                 self._forget(present)
             return
-        self.members[member_id] = Member(member_id, told, NOTHING_YET if present is None else present.current)
-        if told.instance_id is not None:
-            self.static_members[told.instance_id] = member_id
+        self.members[member_id] = Member(
+            member_id, metadata, NOTHING_YET if present is None else present.current
+        )
+        if metadata.instance_id is not None:
+            self.static_members[metadata.instance_id] = member_id
 
     def _forget(self, member: Member) -> None:
         del self.members[member.member_id]
-        instance_id = member.told.instance_id
+        instance_id = member.metadata.instance_id
         if instance_id is not None and self.static_members.get(instance_id) == member.member_id:
             del self.static_members[instance_id]
         self._release(member)
@@ -132,7 +134,7 @@ class ConsumerGroup:
         if present is None:
             if value is None:
                 return
-            present = Member(member_id, NOT_TOLD)  # its metadata follows: compaction moved it behind
+            present = Member(member_id, NO_METADATA)  # its metadata follows: compaction moved it behind
         self._release(present)
         changed = present._replace(current=NOTHING_YET if value is None else value)
         self.members[member_id] = changed
@@ -179,13 +181,13 @@ class ConsumerGroup:
     def _describe_member(self, member: Member) -> DescribedConsumer:
         return DescribedConsumer(
             member.member_id,
-            member.told.instance_id,
-            member.told.rack_id,
+            member.metadata.instance_id,
+            member.metadata.rack_id,
             member.epoch,
-            member.told.client_id,
-            member.told.client_host,
-            member.told.topic_names,
-            member.told.topic_regex or None,
+            member.metadata.client_id,
+            member.metadata.client_host,
+            member.metadata.topic_names,
+            member.metadata.topic_regex or None,
             member.current.assigned,
             self.targets.get(member.member_id, {}),
             member.is_classic,
@@ -233,22 +235,24 @@ class ConsumerGroup:
         """All topics that these members read, by name and by regular expression."""
         names: dict[str, None] = {}
         for member in members:
-            names.update(dict.fromkeys(self.names_of(member.told)))
+            names.update(dict.fromkeys(self.names_of(member.metadata)))
         return names
 
-    def names_of(self, told: MemberValue) -> tuple[str, ...]:
-        if not told.topic_regex:
-            return told.topic_names
-        resolved = self.regexes.get(told.topic_regex)
-        return told.topic_names if resolved is None else (*told.topic_names, *resolved.topics)
+    def names_of(self, metadata: MemberValue) -> tuple[str, ...]:
+        if not metadata.topic_regex:
+            return metadata.topic_names
+        resolved = self.regexes.get(metadata.topic_regex)
+        return metadata.topic_names if resolved is None else (*metadata.topic_names, *resolved.topics)
 
     def is_subscribed_to(self, topic: str) -> bool:
-        return any(topic in self.names_of(member.told) for member in self.members.values())
+        return any(topic in self.names_of(member.metadata) for member in self.members.values())
 
     def preferred_assignor(self, members: Iterable[Member]) -> str | None:
         """The one that most members ask for."""
         wishes = Counter(
-            member.told.server_assignor for member in members if member.told.server_assignor is not None
+            member.metadata.server_assignor
+            for member in members
+            if member.metadata.server_assignor is not None
         )
         return max(wishes, key=lambda name: (wishes[name], name)) if wishes else None
 
@@ -258,7 +262,9 @@ class ConsumerGroup:
         if protocol_type != CONSUMER:
             return False
         classic = [
-            dict(m.told.classic.protocols) for m in self.members.values() if m.told.classic is not None
+            dict(m.metadata.classic.protocols)
+            for m in self.members.values()
+            if m.metadata.classic is not None
         ]
         return any(all(name in protocols for protocols in classic) for name in names)
 

@@ -14,7 +14,6 @@ from penstock.coordinator.decision import Context, Decision, Producer
 from penstock.coordinator.promise import Promise, done, failed
 from penstock.coordinator.runtime import Runtime
 from penstock.coordinator.sharding import shard_of
-from penstock.groups.commits import Place
 from penstock.groups.messages import (
     UNKNOWN_MEMBER_ID,
     CommitIdentity,
@@ -36,6 +35,7 @@ from penstock.groups.settings import GroupSettings
 from penstock.groups.shard import GroupShard
 from penstock.groups.topics import Topics
 from penstock.protocol.errors import ErrorCode, KafkaError
+from penstock.protocol.topic_partition import TopicPartition
 from penstock.records.codecs import Codec
 
 OFFSETS_TOPIC: Final = "__consumer_offsets"
@@ -119,10 +119,10 @@ class GroupCoordinator:
         self,
         group_id: str,
         identity: CommitIdentity,
-        wanted: Mapping[Place, CommittedOffset],
+        wanted: Mapping[TopicPartition, CommittedOffset],
         producer: Producer | None = None,
-    ) -> Promise[dict[Place, ErrorCode]]:
-        def decide(shard: GroupShard) -> tuple[Decision, dict[Place, ErrorCode]]:
+    ) -> Promise[dict[TopicPartition, ErrorCode]]:
+        def decide(shard: GroupShard) -> tuple[Decision, dict[TopicPartition, ErrorCode]]:
             decided = shard.commits.commit(group_id, identity, wanted, producer)
             if producer is None and identity.member_id != UNKNOWN_MEMBER_ID:
                 shard.renew(group_id, identity.member_id)
@@ -133,12 +133,12 @@ class GroupCoordinator:
     def fetch(
         self,
         group_id: str,
-        places: Iterable[Place] | None,
+        places: Iterable[TopicPartition] | None,
         *,
         member_id: str | None = None,
         member_epoch: int = -1,
         require_stable: bool = False,
-    ) -> Promise[dict[Place, CommittedOffset | ErrorCode | None]]:
+    ) -> Promise[dict[TopicPartition, CommittedOffset | ErrorCode | None]]:
         return self._read(
             group_id,
             lambda shard: shard.commits.fetch(
@@ -146,7 +146,9 @@ class GroupCoordinator:
             ),
         )
 
-    def delete_offsets(self, group_id: str, places: list[Place]) -> Promise[dict[Place, ErrorCode]]:
+    def delete_offsets(
+        self, group_id: str, places: list[TopicPartition]
+    ) -> Promise[dict[TopicPartition, ErrorCode]]:
         return self._ask(group_id, lambda shard: shard.commits.delete(group_id, places))
 
     def topics_deleted(self, names: list[str]) -> None:

@@ -35,9 +35,9 @@ class Draft:
         self.now_ms = now_ms
         self._make = Records(group.group_id, now_ms)
 
-    def put_member(self, member_id: str, told: MemberValue) -> None:
-        self.records.append(self._make.member(member_id, told))
-        self.group.replay_member(member_id, told)
+    def put_member(self, member_id: str, metadata: MemberValue) -> None:
+        self.records.append(self._make.member(member_id, metadata))
+        self.group.replay_member(member_id, metadata)
 
     def put_current(self, member_id: str, value: CurrentValue) -> None:
         self.records.append(self._make.current(member_id, value))
@@ -73,7 +73,7 @@ class Draft:
         """A static member comes back under a new id: it takes over target and partitions, in epoch 0."""
         target = self.group.targets.get(old.member_id, {})
         self.remove_member(old.member_id)
-        self.put_member(member_id, old.told)
+        self.put_member(member_id, old.metadata)
         self.put_target(member_id, target)
         self.put_current(member_id, old.current._replace(member_epoch=0, previous_member_epoch=0))
         return self.group.members[member_id]

@@ -76,7 +76,7 @@ class Migration:
         protocol = group.protocol or member.protocols[0][0]
         subscription = decode_subscription(member.metadata(protocol))
         assigned = self.by_id(decode_assignment(member.assignment))
-        told = MemberValue(
+        metadata = MemberValue(
             member.instance_id,
             subscription.rack_id,
             member.client_id,
@@ -88,7 +88,7 @@ class Migration:
             ClassicMetadata(member.session_timeout_ms, member.protocols),
         )
         epoch = group.generation_id
-        draft.put_member(member.member_id, told)
+        draft.put_member(member.member_id, metadata)
         draft.put_target(member.member_id, assigned)
         draft.put_current(
             member.member_id, CurrentValue(epoch, epoch, MemberState.STABLE, assigned, NO_PARTITIONS)
@@ -132,9 +132,9 @@ class Migration:
         self, group: ConsumerGroup, now_ms: int
     ) -> tuple[GroupValue, Mapping[str, ClassicMetadata]]:
         metadata = {
-            member_id: member.told.classic
+            member_id: member.metadata.classic
             for member_id, member in group.members.items()
-            if member.told.classic is not None
+            if member.metadata.classic is not None
         }
         classic = ClassicGroup(group.group_id, protocol_type=CONSUMER, generation_id=group.epoch)
         for member_id, member in group.members.items():
@@ -166,14 +166,14 @@ class Migration:
         return found
 
 
-def _classic_member(member: Member, metadata: ClassicMetadata) -> ClassicMember:
-    told = member.told
+def _classic_member(member: Member, classic: ClassicMetadata) -> ClassicMember:
+    metadata = member.metadata
     return ClassicMember(
         member.member_id,
-        told.instance_id,
-        told.client_id,
-        told.client_host,
-        told.rebalance_timeout_ms,
-        metadata.session_timeout_ms,
-        metadata.protocols,
+        metadata.instance_id,
+        metadata.client_id,
+        metadata.client_host,
+        metadata.rebalance_timeout_ms,
+        classic.session_timeout_ms,
+        classic.protocols,
     )

@@ -9,7 +9,7 @@ from penstock.coordinator.decision import NOTHING, Context, Decision
 from penstock.coordinator.promise import Promise
 from penstock.groups.classic import ClassicProtocol
 from penstock.groups.consumer import ConsumerProtocol, check_static
-from penstock.groups.consumer_group import NOT_TOLD, ConsumerGroup, Member, MemberState
+from penstock.groups.consumer_group import NO_METADATA, ConsumerGroup, Member, MemberState
 from penstock.groups.consumer_records import ClassicMetadata, MemberValue
 from penstock.groups.draft import Draft
 from penstock.groups.embedded import CONSUMER, Subscription, decode_subscription, encode_assignment
@@ -79,7 +79,7 @@ class MixedProtocol:
             return NOTHING
         draft = Draft(group, self._context.now_ms())
         member, replaced = self._subscribe(draft, request, member_id, is_unknown)
-        changed = self._consumer.tell(draft, member, _told(member, request, subscription))
+        changed = self._consumer.update_member(draft, member, _new_metadata(member, request, subscription))
         self._consumer.advance(draft, changed)
         owned = self._consumer.migration.by_id(subscription.owned)
         member = self._consumer.step(draft, member.member_id, owned)
@@ -105,12 +105,12 @@ class MixedProtocol:
         group = draft.group
         if request.instance_id is None:
             present = group.members.get(member_id)
-            return (Member(member_id, NOT_TOLD) if present is None else present), False
+            return (Member(member_id, NO_METADATA) if present is None else present), False
         static = group.static_member(request.instance_id)
         if not is_unknown:
             return check_static(static, request.instance_id, member_id), False
         if static is None:
-            return Member(member_id, NOT_TOLD), False
+            return Member(member_id, NO_METADATA), False
         return draft.replace_member(static, member_id), True
 
     def _watching(self, draft: Draft, member: Member, request: JoinRequest) -> Callable[[], None]:
@@ -221,17 +221,17 @@ class MixedProtocol:
     def _expect_join(self, group: ConsumerGroup, member: Member) -> None:
         self._context.schedule_if_absent(
             ("classic-join", group.group_id, member.member_id),
-            member.told.rebalance_timeout_ms,
+            member.metadata.rebalance_timeout_ms,
             lambda: self._consumer.fence_by_timer(group.group_id, member.member_id),
         )
 
 
 def _classic_of(member: Member) -> ClassicMetadata:
-    if member.told.classic is None:
+    if member.metadata.classic is None:
         raise KafkaError(
             ErrorCode.UNKNOWN_MEMBER_ID, f"Member {member.member_id} does not use the classic protocol."
         )
-    return member.told.classic
+    return member.metadata.classic
 
 
 def _subscription(request: JoinRequest) -> Subscription:
@@ -243,15 +243,15 @@ def _subscription(request: JoinRequest) -> Subscription:
         ) from None
 
 
-def _told(member: Member, request: JoinRequest, subscription: Subscription) -> MemberValue:
+def _new_metadata(member: Member, request: JoinRequest, subscription: Subscription) -> MemberValue:
     return MemberValue(
-        member.told.instance_id if request.instance_id is None else request.instance_id,
+        member.metadata.instance_id if request.instance_id is None else request.instance_id,
         subscription.rack_id,
         request.client.client_id,
         request.client.host,
         tuple(sorted(set(subscription.topics))),
         None,
         request.rebalance_timeout_ms,
-        member.told.server_assignor,
+        member.metadata.server_assignor,
         ClassicMetadata(request.session_timeout_ms, request.protocols),
     )

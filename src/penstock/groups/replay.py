@@ -79,8 +79,8 @@ class Replay:
     def consumer_member(self, reader: Reader, entry: Entry) -> None:
         group, value = self._consumer_group(reader, entry), entry.record.value
         if group is not None:
-            told = None if value is None else consumer_records.decode_member(value)
-            group.replay_member(reader.string(), told)
+            metadata = None if value is None else consumer_records.decode_member(value)
+            group.replay_member(reader.string(), metadata)
 
     def consumer_target_epoch(self, reader: Reader, entry: Entry) -> None:
         group, value = self._consumer_group(reader, entry), entry.record.value

@@ -5,15 +5,15 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from penstock.groups.commits import Place
 from penstock.groups.offset_records import CommittedOffset
 from penstock.handlers.parts import GroupParts
 from penstock.handlers.request import Request
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages import id_bytes
+from penstock.protocol.topic_partition import TopicPartition
 from penstock.security.operations import Operation, ResourceType
 
-Errors = dict[Place, ErrorCode]
+Errors = dict[TopicPartition, ErrorCode]
 Named = list[tuple[str, Any]]
 DEFAULT_RETENTION: Final = -1
 NO_NAME: Final = ""
@@ -32,8 +32,8 @@ def named_topics(broker: GroupParts, wanted: Any) -> Named:
     return [(name_of(broker, topic), topic) for topic in wanted.topics]
 
 
-def places_of(named: Named) -> list[Place]:
-    return [(name, part.partition_index) for name, topic in named for part in topic.partitions]
+def places_of(named: Named) -> list[TopicPartition]:
+    return [TopicPartition(name, part.partition_index) for name, topic in named for part in topic.partitions]
 
 
 def check_place(request: Request, broker: GroupParts, topic: str, index: int) -> ErrorCode:
@@ -49,11 +49,11 @@ def check_place(request: Request, broker: GroupParts, topic: str, index: int) ->
 
 def offsets_of(
     named: Named, errors: Errors, now_ms: int, retention_ms: int = DEFAULT_RETENTION
-) -> dict[Place, CommittedOffset]:
+) -> dict[TopicPartition, CommittedOffset]:
     """What is to be committed, where nothing is wrong with the place."""
     expire_ms = DEFAULT_RETENTION if retention_ms == DEFAULT_RETENTION else now_ms + retention_ms
     return {
-        (name, part.partition_index): CommittedOffset(
+        TopicPartition(name, part.partition_index): CommittedOffset(
             part.committed_offset,
             getattr(part, "committed_leader_epoch", -1),
             part.committed_metadata or "",
@@ -62,7 +62,7 @@ def offsets_of(
         )
         for name, topic in named
         for part in topic.partitions
-        if errors[name, part.partition_index] is ErrorCode.NONE
+        if errors[TopicPartition(name, part.partition_index)] is ErrorCode.NONE
     }
 
 
@@ -73,7 +73,10 @@ def answer_fields(named: Named, errors: Errors) -> dict[str, Any]:
             "name": name,
             "topic_id": id_bytes(getattr(topic, "topic_id", None)),
             "partitions": [
-                {"partition_index": part.partition_index, "error_code": errors[name, part.partition_index]}
+                {
+                    "partition_index": part.partition_index,
+                    "error_code": errors[TopicPartition(name, part.partition_index)],
+                }
                 for part in topic.partitions
             ],
         }

@@ -24,13 +24,13 @@ from penstock.handlers.fetching.sessions import FetchSessions
 from penstock.metrics.broker import BrokerMetrics
 from penstock.protocol.api_versions import ApiRange
 from penstock.protocol.errors import ErrorCode
+from penstock.protocol.topic_partition import TopicPartition
 from penstock.quotas.clients import ClientQuotas
 from penstock.replication.partitions import Partitions
 from penstock.security.authorizer import Authorizer
 from penstock.settings import BrokerSettings
 from penstock.storage.logs import Logs
 from penstock.transactions.coordinator import TransactionCoordinator
-from penstock.transactions.transaction import TopicPartition
 
 # Single parts, for what handlers share
 

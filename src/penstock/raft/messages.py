@@ -34,7 +34,7 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer(Message):
+class ResponseMessage(Message):
     """What every answer says: who leads in the sender's epoch, as far as it knows."""
 
     leader_id: int | None
@@ -51,7 +51,7 @@ class VoteRequest(Message):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VoteResponse(Answer):
+class VoteResponse(ResponseMessage):
     granted: bool
     pre_vote: bool
 
@@ -62,7 +62,7 @@ class BeginQuorumEpochRequest(Message):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BeginQuorumEpochResponse(Answer):
+class BeginQuorumEpochResponse(ResponseMessage):
     pass
 
 
@@ -74,7 +74,7 @@ class EndQuorumEpochRequest(Message):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EndQuorumEpochResponse(Answer):
+class EndQuorumEpochResponse(ResponseMessage):
     pass
 
 
@@ -92,7 +92,7 @@ class FetchRequest(Message):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FetchResponse(Answer):
+class FetchResponse(ResponseMessage):
     """At most one of `batches`, `diverging` and `snapshot` has something in it."""
 
     high_watermark: int = 0
@@ -110,7 +110,7 @@ class FetchSnapshotRequest(Message):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FetchSnapshotResponse(Answer):
+class FetchSnapshotResponse(ResponseMessage):
     snapshot: OffsetAndEpoch
     size_bytes: int = 0
     """Of the whole snapshot."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from penstock.protocol.errors import ErrorCode
 from penstock.raft.answers import refuse_fetch
-from penstock.raft.messages import Answer
+from penstock.raft.messages import ResponseMessage
 from penstock.raft.roles import Candidate, Follower, Leader, Prospective, Role, Unattached
 from penstock.raft.state import State
 
@@ -44,7 +44,7 @@ def take(state: State, role: Role) -> None:
             refuse_fetch(state, waiting.request, ErrorCode.NOT_LEADER_OR_FOLLOWER)
 
 
-def observe(state: State, answer: Answer) -> None:
+def observe(state: State, answer: ResponseMessage) -> None:
     """Learn from any answer who leads, and whether a newer epoch has begun."""
     if answer.epoch < state.epoch or answer.leader_id == state.node_id:
         return

@@ -15,7 +15,7 @@ from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.replication.following import EpochEnd, Position
 from penstock.replication.partition import Partition
 from penstock.storage.errors import NoSpace, StorageError
-from penstock.wire.replica_fetch import Answer, Place
+from penstock.wire.replica_fetch import LeaderAnswer, Place
 
 FIRST_PAUSE_SECONDS: Final = 0.02
 HELD_BACK_SECONDS: Final = 0.1
@@ -101,7 +101,7 @@ class Fetcher:
         with self._lock:
             return dict(self._followed)
 
-    def take(self, answers: list[Answer]) -> list[Partition]:
+    def take(self, answers: list[LeaderAnswer]) -> list[Partition]:
         """Append and cut as the leader says; gives the partitions that are out of its range."""
         outside = []
         self.passed_over = False
@@ -126,7 +126,7 @@ class Fetcher:
         tell_failures(failed)
         return outside
 
-    def _take(self, followed: _Followed, position: Position, answer: Answer) -> None:
+    def _take(self, followed: _Followed, position: Position, answer: LeaderAnswer) -> None:
         partition = followed.partition
         if answer.error is not ErrorCode.NONE:
             raise KafkaError(answer.error, "the leader's answer")

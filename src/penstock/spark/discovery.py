@@ -7,8 +7,9 @@ import re
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+from penstock.protocol.topic_partition import TopicPartition
 from penstock.spark.options import ReadOptions
-from penstock.wire.cluster import Cluster, TopicPartition
+from penstock.wire.cluster import Cluster
 from penstock.wire.deadline import Deadline
 from penstock.wire.errors import UnknownTopic
 from penstock.wire.fetch import VANISHED_SECONDS

@@ -15,7 +15,7 @@ from itertools import pairwise
 from pyspark.sql.datasource import InputPartition
 
 from penstock.clock import Clock, SystemClock
-from penstock.wire.cluster import TopicPartition
+from penstock.protocol.topic_partition import TopicPartition
 
 Offsets = dict[TopicPartition, int]
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from penstock.protocol.topic_partition import TopicPartition
 from penstock.records.codecs import Codec
 from penstock.security.client_settings import ClientSettings, ClientSettingsError
 from penstock.spark.format_options import DecodeErrors, FieldFormat, decode_errors, field_formats
@@ -19,7 +20,6 @@ from penstock.spark.option_names import READING, WRITING, checked, spelled
 from penstock.spark.option_names import SERVERS as SERVERS
 from penstock.spark.option_names import OptionError as OptionError
 from penstock.spark.positions import Positions, beginning, from_offsets, from_time, from_times, now
-from penstock.wire.cluster import TopicPartition
 from penstock.wire.produce import DELIVERY_SECONDS
 
 _PATIENCE_SECONDS: Final = 60.0

@@ -10,6 +10,7 @@ from typing import Final
 import pyarrow as pa
 from pyspark.sql.types import StructType
 
+from penstock.protocol.topic_partition import TopicPartition
 from penstock.records.batch import HEADER_SIZE, CorruptBatch
 from penstock.records.codecs import CodecError, decompress
 from penstock.records.record import MAX_DECODED_BYTES
@@ -19,7 +20,7 @@ from penstock.spark.clusters import cluster_for
 from penstock.spark.limits import OffsetRange
 from penstock.spark.options import ReadOptions
 from penstock.wire import offsets
-from penstock.wire.cluster import Cluster, TopicPartition
+from penstock.wire.cluster import Cluster
 from penstock.wire.deadline import Deadline
 from penstock.wire.errors import OffsetOutOfRange
 from penstock.wire.fetch import Batch, FetchOptions, fetch

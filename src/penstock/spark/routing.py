@@ -14,8 +14,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from penstock.protocol.topic_partition import TopicPartition
 from penstock.spark.options import OptionError, WriteOptions
-from penstock.wire.cluster import Cluster, TopicPartition
+from penstock.wire.cluster import Cluster
 from penstock.wire.deadline import Deadline
 from penstock.wire.pack import BinaryInput, HeaderInput, Packed, Packer, RecordColumns, partitions_of_keys
 from penstock.wire.partitioner import StickyPartitioner

@@ -17,10 +17,10 @@ import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql import DataFrame
 
+from penstock.protocol.topic_partition import TopicPartition
 from penstock.spark.clusters import cluster_for
 from penstock.spark.options import WriteOptions
 from penstock.spark.routing import Router
-from penstock.wire.cluster import TopicPartition
 from penstock.wire.pack import Packed
 
 SHARD: Final = "shard"

@@ -20,6 +20,7 @@ from pyspark.sql.streaming.datasource import (
 )
 from pyspark.sql.types import StructType
 
+from penstock.protocol.topic_partition import TopicPartition
 from penstock.spark.clusters import cluster_for
 from penstock.spark.decoding import Decoding
 from penstock.spark.discovery import Found, TopicIds, discover, look_again
@@ -27,7 +28,7 @@ from penstock.spark.limits import Minimum, OffsetRange, Offsets, limited, split
 from penstock.spark.options import ReadOptions
 from penstock.spark.reading import DataLoss, read_range
 from penstock.wire import group_offsets, offsets
-from penstock.wire.cluster import Cluster, TopicPartition
+from penstock.wire.cluster import Cluster
 from penstock.wire.deadline import Deadline
 from penstock.wire.errors import WireError
 

@@ -21,6 +21,7 @@ from typing import Final
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
+from penstock.protocol.topic_partition import TopicPartition
 from penstock.spark.clusters import cluster_for
 from penstock.spark.executors import wait_for_slots
 from penstock.spark.failures import is_hopeless
@@ -29,7 +30,7 @@ from penstock.spark.progress import ASSUMED_RETENTION_MS, Batch, Decision, decid
 from penstock.spark.sharding import gathered, sharded, unpacked
 from penstock.spark.sink import checked_columns
 from penstock.wire import group_offsets
-from penstock.wire.cluster import Cluster, TopicPartition
+from penstock.wire.cluster import Cluster
 from penstock.wire.deadline import Deadline
 from penstock.wire.errors import Fenced
 from penstock.wire.group_offsets import Committed

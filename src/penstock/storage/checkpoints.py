@@ -12,14 +12,12 @@ Offsets of all logs of a directory stand in three of them; each log has another 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TypeAlias
 
+from penstock.protocol.topic_partition import TopicPartition
 from penstock.storage.disk import Disk
 from penstock.storage.errors import Corruption
 
 _VERSION = "0"
-
-TopicPartition: TypeAlias = tuple[str, int]
 
 
 def write_lines(disk: Disk, path: str, lines: Iterable[str], *, durable: bool = True) -> None:
@@ -59,7 +57,7 @@ def read_offsets(disk: Disk, path: str) -> dict[TopicPartition, int]:
     for line in read_lines(disk, path):
         try:
             topic, partition, offset = line.split(" ")
-            offsets[topic, int(partition)] = int(offset)
+            offsets[TopicPartition(topic, int(partition))] = int(offset)
         except ValueError as error:
             raise Corruption(path, 0, f"no entry of a checkpoint: {line!r}") from error
     return offsets

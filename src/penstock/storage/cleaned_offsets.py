@@ -13,7 +13,8 @@ import threading
 from collections.abc import Iterable
 from typing import Final
 
-from penstock.storage.checkpoints import TopicPartition, read_offsets, write_offsets
+from penstock.protocol.topic_partition import TopicPartition
+from penstock.storage.checkpoints import read_offsets, write_offsets
 from penstock.storage.disk import Disk, is_full
 from penstock.storage.errors import Corruption
 

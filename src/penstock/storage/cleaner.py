@@ -15,9 +15,9 @@ from random import Random
 from typing import NamedTuple
 
 from penstock.clock import Clock
+from penstock.protocol.topic_partition import TopicPartition
 from penstock.records.keys import SECRET_BYTES, SLOT_BYTES
 from penstock.settings import BrokerSettings
-from penstock.storage.checkpoints import TopicPartition
 from penstock.storage.cleanable import Cleanable, look, worth_it
 from penstock.storage.compaction import Aborted, Compaction, Resources
 from penstock.storage.disk import is_full

@@ -25,7 +25,8 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from penstock.metrics.histogram import Histogram
-from penstock.storage.checkpoints import TopicPartition, read_offsets, write_offsets
+from penstock.protocol.topic_partition import TopicPartition
+from penstock.storage.checkpoints import read_offsets, write_offsets
 from penstock.storage.cleaned_offsets import CleanedOffsets
 from penstock.storage.disk import Disk, File, is_full
 from penstock.storage.errors import Corruption, LogDirFailure, NoSpace, StorageError
@@ -149,7 +150,7 @@ class LogDirectory:
         for name in self._disk.list_dir(self.path):
             match = _LOG_NAME.match(name)
             if match and self._disk.is_dir(os.path.join(self.path, name)):
-                found.append((match[1], int(match[2])))
+                found.append(TopicPartition(match[1], int(match[2])))
         return found
 
     def leftovers(self) -> list[str]:

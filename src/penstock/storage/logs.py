@@ -16,8 +16,8 @@ from random import Random
 from typing import TypeVar
 
 from penstock.clock import Clock
+from penstock.protocol.topic_partition import TopicPartition
 from penstock.settings.topic import TopicSettings
-from penstock.storage.checkpoints import TopicPartition
 from penstock.storage.directory import (
     DELETE_SUFFIX,
     STRAY_SUFFIX,
@@ -299,7 +299,7 @@ class Logs:
 
     def get(self, topic: str, partition: int) -> Log | None:
         with self._lock:
-            return self._logs.get((topic, partition))
+            return self._logs.get(TopicPartition(topic, partition))
 
     def get_or_create(
         self,
@@ -313,7 +313,7 @@ class Logs:
     ) -> Log:
         """The log of this partition under these settings; one of a deleted topic of that name goes first. How
         it is made is told by `create`."""
-        name = (topic, partition)
+        name = TopicPartition(topic, partition)
         with self._lock:
             log = self._logs.get(name)
             known_id = self._topic_ids.get(name)
@@ -340,7 +340,7 @@ class Logs:
     ) -> Log:
         """A new log, in the directory of that id, or in the one with the fewest partitions. Where a directory
         cannot be opened, the log may be in there already, unless it `is_new` or was in another."""
-        name = (topic, partition)
+        name = TopicPartition(topic, partition)
         directory = self._with_id(directory_id)
         failure = self._offline.get(name, None if is_new else self._unlisted)
         if directory is None and failure is not None:
@@ -411,15 +411,15 @@ class Logs:
 
     def _move_away(self, topic: str, partition: int, suffix: str) -> str | None:
         with self._lock:
-            log = self._logs.pop((topic, partition), None)
-            self._topic_ids.pop((topic, partition), None)
+            log = self._logs.pop(TopicPartition(topic, partition), None)
+            self._topic_ids.pop(TopicPartition(topic, partition), None)
         if log is None or log.directory.failure is not None:
             return None
         path = log.directory.aside_path(topic, partition, self._random.randbytes(16).hex(), suffix)
         with log.lock, log.directory.guard():
             log.move(path)
             self._disk.sync_dir(log.directory.path)
-            log.directory.cleaned.drop((topic, partition))
+            log.directory.cleaned.drop(TopicPartition(topic, partition))
         return path
 
     # Housekeeping

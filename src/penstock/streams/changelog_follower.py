@@ -13,8 +13,9 @@ from typing import Any, Final
 from penstock.client.errors import ClientError, TopicNotFound
 from penstock.client.librdkafka import Connection
 from penstock.client.reading import drain, open_consumer
+from penstock.protocol.topic_partition import TopicPartition
 from penstock.wire import offsets
-from penstock.wire.cluster import Cluster, TopicPartition
+from penstock.wire.cluster import Cluster
 from penstock.wire.deadline import Deadline
 from penstock.wire.errors import WireError
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from penstock.protocol.errors import ErrorCode, KafkaError
-from penstock.transactions.transaction import State, TopicPartition, Transaction
+from penstock.protocol.topic_partition import TopicPartition
+from penstock.transactions.transaction import State, Transaction
 
 
 def decide_add(

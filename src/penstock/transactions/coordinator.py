@@ -15,12 +15,13 @@ from penstock.coordinator.promise import Promise, failed
 from penstock.coordinator.runtime import Runtime, not_coordinator
 from penstock.coordinator.sharding import shard_of
 from penstock.protocol.errors import ErrorCode, KafkaError
+from penstock.protocol.topic_partition import TopicPartition
 from penstock.transactions.fresh_ids import ProducerIdNeeded
 from penstock.transactions.initialising import Initialise
 from penstock.transactions.markers import Ending, Markers
 from penstock.transactions.settings import TransactionSettings
 from penstock.transactions.shard import Identity, TransactionShard
-from penstock.transactions.transaction import CLASSIC, EPOCH_PER_TRANSACTION, TopicPartition, Transaction
+from penstock.transactions.transaction import CLASSIC, EPOCH_PER_TRANSACTION, Transaction
 
 TRANSACTIONS_TOPIC: Final = "__transaction_state"
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
-from penstock.transactions.transaction import TopicPartition
+from penstock.protocol.topic_partition import TopicPartition
 
 
 class Ending(NamedTuple):

@@ -15,6 +15,7 @@ from penstock.coordinator.decision import NOTHING, Context, Decision
 from penstock.coordinator.promise import Promise
 from penstock.coordinator.shard_log import Entry, Marker
 from penstock.protocol.errors import ErrorCode, KafkaError
+from penstock.protocol.topic_partition import TopicPartition
 from penstock.transactions.adding import decide_add, verify
 from penstock.transactions.ending import (
     completed,
@@ -26,12 +27,7 @@ from penstock.transactions.ending import (
 from penstock.transactions.initialising import Initialise, decide_initialise
 from penstock.transactions.markers import Ending
 from penstock.transactions.settings import TransactionSettings
-from penstock.transactions.transaction import (
-    EPOCH_PER_TRANSACTION,
-    State,
-    TopicPartition,
-    Transaction,
-)
+from penstock.transactions.transaction import EPOCH_PER_TRANSACTION, State, Transaction
 from penstock.transactions.transaction_records import decode_key, decode_value, tombstone, transaction_record
 
 _EXPIRY: Final = "expire transactional ids"

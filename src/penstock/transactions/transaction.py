@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Final
 
+from penstock.protocol.topic_partition import TopicPartition
 from penstock.records.batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
-
-TopicPartition = tuple[str, int]
 
 NO_TIME: Final = -1
 MAX_EPOCH: Final = 32_767

@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from typing import Final
 
 from penstock.protocol.primitives import Reader, Writer
+from penstock.protocol.topic_partition import TopicPartition
 from penstock.records.batch import NO_PRODUCER_ID
 from penstock.records.record import Record
-from penstock.transactions.transaction import CLASSIC, State, TopicPartition, Transaction
+from penstock.transactions.transaction import CLASSIC, State, Transaction
 
 KEY_VERSION: Final = 0
 VALUE_VERSION: Final = 1
@@ -107,7 +108,7 @@ def decode_value(transactional_id: str, value: bytes) -> Transaction:
 def _read_partitions(reader: Reader) -> Iterable[TopicPartition]:
     for _ in range(max(reader.nullable_array(), 0)):
         topic = reader.string()
-        yield from [(topic, index) for index in reader.int32_array()]
+        yield from [TopicPartition(topic, index) for index in reader.int32_array()]
         reader.tags()
 
 

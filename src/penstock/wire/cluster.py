@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages import id_bytes
+from penstock.protocol.topic_partition import TopicPartition
 from penstock.security.client_settings import ClientSettings
 from penstock.wire.connection import PLAINTEXT, Address, Connection
 from penstock.wire.deadline import Deadline, retrying
@@ -23,14 +24,6 @@ REQUEST_SECONDS: Final = 30.0
 CREATED_SECONDS: Final = 10.0
 _IDLE_PER_BROKER: Final = 4
 _METADATA_VERSIONS: Final = (4, 12)
-
-
-class TopicPartition(NamedTuple):
-    topic: str
-    partition: int
-
-    def __str__(self) -> str:
-        return f"{self.topic}-{self.partition}"
 
 
 class PartitionInfo(NamedTuple):

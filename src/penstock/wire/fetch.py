@@ -15,10 +15,11 @@ from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.fetch import READ_COMMITTED, READ_UNCOMMITTED, AbortedTransaction
 from penstock.protocol.primitives import MalformedMessage
+from penstock.protocol.topic_partition import TopicPartition
 from penstock.records.batch import MAGIC, BatchHeader, CorruptBatch, check_crc, iter_headers
 from penstock.records.control import read_marker
 from penstock.wire import fetch_messages
-from penstock.wire.cluster import REQUEST_SECONDS, Cluster, Leader, TopicPartition
+from penstock.wire.cluster import REQUEST_SECONDS, Cluster, Leader
 from penstock.wire.connection import Connection
 from penstock.wire.deadline import Deadline
 from penstock.wire.errors import (
@@ -137,7 +138,7 @@ class _Reading:
         )
         connection.send(Api.FETCH, version, [request], Deadline(REQUEST_SECONDS))
 
-    def _receive(self, connection: Connection, version: int) -> fetch_messages.Answer:
+    def _receive(self, connection: Connection, version: int) -> fetch_messages.FetchedPartition:
         body = connection.receive(Deadline(REQUEST_SECONDS + self._options.max_wait_ms / 1000))
         try:
             error, answers = fetch_messages.read_response(version, body)
@@ -156,7 +157,7 @@ class _Reading:
             raise Refused(code, f"fetching {self._partition} from {connection.address}: {code.name}")
         return answers[0]
 
-    def _accept(self, answer: fetch_messages.Answer) -> list[Batch]:
+    def _accept(self, answer: fetch_messages.FetchedPartition) -> list[Batch]:
         """The wanted batches of an answer; the position moves past all of them."""
         aborted = _Aborted(answer.aborted) if self._options.read_committed else None
         accepted, seen = [], False
@@ -178,7 +179,7 @@ class _Reading:
             raise Malformed(f"{self._partition}: a part of a batch at offset {self._next_offset} and no more")
         return accepted
 
-    def _whole_batches(self, answer: fetch_messages.Answer) -> Iterator[tuple[int, BatchHeader]]:
+    def _whole_batches(self, answer: fetch_messages.FetchedPartition) -> Iterator[tuple[int, BatchHeader]]:
         try:
             for position, header in iter_headers(answer.records):
                 if header.magic != MAGIC:

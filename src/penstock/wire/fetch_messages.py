@@ -33,7 +33,7 @@ class Wanted(NamedTuple):
     max_bytes: int
 
 
-class Answer(NamedTuple):
+class FetchedPartition(NamedTuple):
     """What the broker sent for one partition; `records` is a view into the response."""
 
     partition: int
@@ -93,7 +93,7 @@ def _write_partition(writer: Writer, version: int, wanted: Wanted) -> None:
     writer.tags()
 
 
-def read_response(version: int, body: memoryview) -> tuple[ErrorCode, list[Answer]]:
+def read_response(version: int, body: memoryview) -> tuple[ErrorCode, list[FetchedPartition]]:
     """The error of the whole response, and its partitions; one topic is asked at a time."""
     reader = Reader(body, flexible=is_flexible(Api.FETCH, version))
     reader.int32()  # throttle time: the broker itself holds back what comes after
@@ -115,7 +115,7 @@ def read_response(version: int, body: memoryview) -> tuple[ErrorCode, list[Answe
     return error, answers
 
 
-def _read_partition(reader: Reader, version: int) -> Answer:
+def _read_partition(reader: Reader, version: int) -> FetchedPartition:
     partition, error = reader.int32(), error_code(reader.int16())
     high_watermark, last_stable_offset = reader.int64(), reader.int64()
     log_start_offset = reader.int64() if version >= 5 else _NO_OFFSET
@@ -127,7 +127,7 @@ def _read_partition(reader: Reader, version: int) -> Answer:
         reader.int32()  # preferred replica: none, since no rack was given
     records = reader.nullable_bytes()
     reader.tags()
-    return Answer(
+    return FetchedPartition(
         *(partition, error, high_watermark, last_stable_offset, log_start_offset, tuple(aborted)),
         memoryview(b"") if records is None else records,
     )

@@ -13,7 +13,8 @@ from typing import Any, Final, NamedTuple
 
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode
-from penstock.wire.cluster import Cluster, TopicPartition
+from penstock.protocol.topic_partition import TopicPartition
+from penstock.wire.cluster import Cluster
 from penstock.wire.connection import Connection
 from penstock.wire.coordinators import Coordinator, Kind, call
 from penstock.wire.deadline import Deadline

@@ -9,7 +9,8 @@ from typing import Any, Final
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.fetch import READ_COMMITTED, READ_UNCOMMITTED
-from penstock.wire.cluster import REQUEST_SECONDS, Cluster, TopicPartition
+from penstock.protocol.topic_partition import TopicPartition
+from penstock.wire.cluster import REQUEST_SECONDS, Cluster
 from penstock.wire.deadline import Deadline, retrying
 from penstock.wire.errors import Refused, WireError, error_code
 

@@ -17,9 +17,10 @@ from typing import Final, NamedTuple
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.primitives import MalformedMessage
+from penstock.protocol.topic_partition import TopicPartition
 from penstock.records.codecs import Codec
 from penstock.wire import produce_messages
-from penstock.wire.cluster import REQUEST_SECONDS, Cluster, TopicPartition
+from penstock.wire.cluster import REQUEST_SECONDS, Cluster
 from penstock.wire.connection import Connection
 from penstock.wire.coordinators import Coordinator, Kind
 from penstock.wire.deadline import Deadline, retrying

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from penstock.protocol.apis import Api, is_flexible
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.primitives import Reader, Writer
-from penstock.wire.cluster import TopicPartition
+from penstock.protocol.topic_partition import TopicPartition
 from penstock.wire.errors import error_code
 from penstock.wire.transport import Buffer
 

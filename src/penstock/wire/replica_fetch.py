@@ -48,7 +48,7 @@ class Limits(NamedTuple):
     partition_max_bytes: int
 
 
-class Answer(NamedTuple):
+class LeaderAnswer(NamedTuple):
     """What the leader says of one partition."""
 
     place: Place
@@ -62,7 +62,7 @@ class Answer(NamedTuple):
 class Response(NamedTuple):
     error: ErrorCode
     session_id: int
-    answers: list[Answer]
+    answers: list[LeaderAnswer]
 
 
 class ReplicaSession:
@@ -142,7 +142,7 @@ def read_response(body: memoryview) -> Response:
     return Response(error, session_id, answers)
 
 
-def _read_partition(reader: Reader, topic_id: bytes) -> Answer:
+def _read_partition(reader: Reader, topic_id: bytes) -> LeaderAnswer:
     index, error = reader.int32(), error_code(reader.int16())
     high_watermark, _, log_start_offset = reader.int64(), reader.int64(), reader.int64()
     for _ in range(reader.array(16)):  # aborted transactions: told to consumers only
@@ -153,7 +153,7 @@ def _read_partition(reader: Reader, topic_id: bytes) -> Answer:
     records = reader.nullable_bytes()
     tags = reader.tags()
     diverging = _EPOCH_END.unpack_from(tags[_DIVERGING_TAG]) if _DIVERGING_TAG in tags else None
-    return Answer(
+    return LeaderAnswer(
         (topic_id, index),
         error,
         high_watermark,

@@ -17,11 +17,11 @@ from pyspark.sql import SparkSession
 
 from penstock.plan.nodes import Source
 from penstock.plan.raw_records import RawRecord, merged
+from penstock.protocol.topic_partition import TopicPartition as WireTopicPartition
 from penstock.records.record import Record
 from penstock.streams import Application, Topology
 from penstock.testing import Broker
 from penstock.wire.cluster import Cluster
-from penstock.wire.cluster import TopicPartition as WireTopicPartition
 from penstock.wire.pack import pack_records
 from penstock.wire.produce import Producer
 from tests.golden.streams.topologies import build

@@ -8,10 +8,10 @@ from random import Random
 import pytest
 from confluent_kafka import Producer
 
+from penstock.protocol.topic_partition import TopicPartition
 from penstock.security.client_settings import ClientSettings
 from penstock.spark.clusters import cluster_for
 from penstock.spark.host.record_times import LogTimes
-from penstock.wire.cluster import TopicPartition
 
 NOW = 1_700_000_000_000
 LATER = NOW + 10**9

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.plan.raw_records import RawRecord, merged
+from penstock.protocol.topic_partition import TopicPartition
 from penstock.spark.host.time_order import FUTURE_SECONDS, TimeOrder
 from penstock.spark.limits import Offsets
-from penstock.wire.cluster import TopicPartition
 
 NOW_MS = 1_000
 Logs = dict[TopicPartition, list[int]]

@@ -19,7 +19,7 @@ from penstock.testing.history.events import (
     FinalRead,
     Kind,
     Polled,
-    Record,
+    ReadRecord,
     ReplicaLog,
     Send,
     Value,
@@ -127,7 +127,7 @@ def alter_watermark(random: Random, history: History) -> History | None:
 # Records in polls, final reads and replicas
 
 
-def _mutate_records(random: Random, records: tuple[Record, ...]) -> tuple[Record, ...]:
+def _mutate_records(random: Random, records: tuple[ReadRecord, ...]) -> tuple[ReadRecord, ...]:
     items = list(records)
     place = random.randrange(len(items))
     match random.randrange(5):

@@ -26,7 +26,7 @@ from penstock.testing.history.events import (
     Partition,
     Poll,
     Polled,
-    Record,
+    ReadRecord,
     ReplicaLog,
     Revoke,
     Send,
@@ -83,12 +83,12 @@ class Cluster:
         ]
         return min(held, default=len(entries))
 
-    def read(self, partition: Partition, begin: int, isolation: Isolation) -> list[Record]:
+    def read(self, partition: Partition, begin: int, isolation: Isolation) -> list[ReadRecord]:
         committed = isolation is Isolation.READ_COMMITTED
         entries = self.logs[partition].entries
         end = self.stable(partition) if committed else len(entries)
         return [
-            Record(partition, offset, value)
+            ReadRecord(partition, offset, value)
             for offset, value in enumerate(entries[:end])
             if offset >= begin and value is not None and not (committed and value[:2] in self.aborted)
         ]

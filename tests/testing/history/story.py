@@ -18,7 +18,7 @@ from penstock.testing.history.events import (
     Partition,
     Poll,
     Polled,
-    Record,
+    ReadRecord,
     ReplicaLog,
     Seen,
     Send,
@@ -50,7 +50,7 @@ def sent(text: str) -> Value:
 
 def records(partition: Partition, texts: dict[int, str], keys: dict[int, bytes] | None = None) -> Any:
     return tuple(
-        Record(partition, offset, value(text), (keys or {}).get(offset)) for offset, text in texts.items()
+        ReadRecord(partition, offset, value(text), (keys or {}).get(offset)) for offset, text in texts.items()
     )
 
 

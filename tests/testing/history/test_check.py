@@ -23,7 +23,7 @@ from penstock.testing.history.events import (
     Partition,
     Poll,
     Polled,
-    Record,
+    ReadRecord,
     Send,
     Value,
 )
@@ -143,13 +143,13 @@ def large_history(size: int) -> History:
     """Four clients that send side by side, and one that polls a thousand records at a time."""
     partitions = [Partition("t", number) for number in range(4)]
     events: list[Event] = []
-    logs: dict[Partition, list[Record]] = {partition: [] for partition in partitions}
+    logs: dict[Partition, list[ReadRecord]] = {partition: [] for partition in partitions}
     for number in range(size // 2 - size // 1000):
         client, partition = f"p{number % 4}", partitions[number % 4]
         value, log = Value(client, 0, number), logs[partition]
         events.append(Event(Kind.INVOKE, number, client, Send(partition, value), 0.0))
         events.append(Event(Kind.OK, number, client, Acked(len(log)), 0.0))
-        log.append(Record(partition, len(log), value))
+        log.append(ReadRecord(partition, len(log), value))
         if len(log) % 1000 == 0:
             events.append(Event(Kind.INVOKE, -number, "c", Poll(), 0.0))
             events.append(Event(Kind.OK, -number, "c", Polled(tuple(log[-1000:])), 0.0))

@@ -11,7 +11,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from penstock.testing import Broker
 from penstock.testing.history import Recorder, assert_kept
 from penstock.testing.history.clients import RecordedConsumer, RecordedProducer, read_to_the_end
-from penstock.testing.history.events import Acked, Assign, Isolation, Kind, Partition, Record, Send
+from penstock.testing.history.events import Acked, Assign, Isolation, Kind, Partition, ReadRecord, Send
 
 SECONDS = 30.0
 TOPIC = "recorded"
@@ -27,8 +27,8 @@ def servers() -> Iterator[str]:
         yield broker.bootstrap_servers
 
 
-def poll_until(consumer: RecordedConsumer, enough: Callable[[list[Record]], bool]) -> list[Record]:
-    records: list[Record] = []
+def poll_until(consumer: RecordedConsumer, enough: Callable[[list[ReadRecord]], bool]) -> list[ReadRecord]:
+    records: list[ReadRecord] = []
     deadline = time.monotonic() + SECONDS
     while not enough(records):
         assert time.monotonic() < deadline, f"{len(records)} records in {SECONDS} s"

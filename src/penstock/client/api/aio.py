@@ -26,8 +26,8 @@ from penstock.client.api.records import (
     OffsetAndMetadata,
     OffsetAndTimestamp,
     RecordMetadata,
-    TopicPartition,
 )
+from penstock.protocol.topic_partition import TopicPartition
 
 P = ParamSpec("P")
 T = TypeVar("T")

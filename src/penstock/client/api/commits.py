@@ -21,7 +21,8 @@ from penstock.client.api.exceptions import (
 )
 from penstock.client.api.interceptors import Interceptors
 from penstock.client.api.offsets import to_library
-from penstock.client.api.records import OffsetAndMetadata, TopicPartition
+from penstock.client.api.records import OffsetAndMetadata
+from penstock.protocol.topic_partition import TopicPartition
 
 Offsets = dict[TopicPartition, OffsetAndMetadata]
 CommitCallback = Callable[[Offsets, KafkaException | None], Any]

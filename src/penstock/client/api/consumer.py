@@ -34,15 +34,10 @@ from penstock.client.api.metadata import PartitionInfo, partitions_for
 from penstock.client.api.metrics import INTERVAL_MS, LibraryStatistics
 from penstock.client.api.offsets import from_library, partitions_of, partitions_to_library, to_library
 from penstock.client.api.rebalancing import RebalanceListener, Rebalances
-from penstock.client.api.records import (
-    ConsumerRecord,
-    ConsumerRecords,
-    OffsetAndMetadata,
-    OffsetAndTimestamp,
-    TopicPartition,
-)
+from penstock.client.api.records import ConsumerRecord, ConsumerRecords, OffsetAndMetadata, OffsetAndTimestamp
 from penstock.client.api.settings import consumer_settings
 from penstock.client.api.subscribing import Subscription
+from penstock.protocol.topic_partition import TopicPartition
 
 _WAKEUP_SECONDS: Final = 0.05
 """How long a wait inside the library lasts before this client looks for a `wakeup()`."""

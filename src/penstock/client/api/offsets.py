@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from penstock.client.api.exceptions import KafkaException, from_librdkafka
-from penstock.client.api.records import OffsetAndMetadata, TopicPartition
+from penstock.client.api.records import OffsetAndMetadata
+from penstock.protocol.topic_partition import TopicPartition
 
 
 def to_library(offsets: Mapping[TopicPartition, OffsetAndMetadata | int]) -> list[Any]:

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Protocol
 
-from penstock.client.api.records import TopicPartition
+from penstock.protocol.topic_partition import TopicPartition
 from penstock.wire.partitioner import partition_for_key
 
 

@@ -34,15 +34,10 @@ from penstock.client.api.interceptors import Interceptors
 from penstock.client.api.metadata import PartitionInfo, TopicPartitions, partitions_for
 from penstock.client.api.metrics import INTERVAL_MS, LibraryStatistics
 from penstock.client.api.partitioners import ClusterView
-from penstock.client.api.records import (
-    Headers,
-    OffsetAndMetadata,
-    ProducerRecord,
-    RecordMetadata,
-    TopicPartition,
-)
+from penstock.client.api.records import Headers, OffsetAndMetadata, ProducerRecord, RecordMetadata
 from penstock.client.api.serializers import BytesSerializer
 from penstock.client.api.settings import producer_settings
+from penstock.protocol.topic_partition import TopicPartition
 
 _log = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from typing import Any
 from penstock.client.api.commits import Commits
 from penstock.client.api.exceptions import KafkaException
 from penstock.client.api.offsets import partitions_of
-from penstock.client.api.records import TopicPartition
+from penstock.protocol.topic_partition import TopicPartition
 
 
 class RebalanceListener:

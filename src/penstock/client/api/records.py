@@ -6,12 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from penstock.protocol.topic_partition import TopicPartition as TopicPartition
+
 Headers = Sequence[tuple[str, bytes | None]]
-
-
-class TopicPartition(NamedTuple):
-    topic: str
-    partition: int
 
 
 class OffsetAndMetadata(NamedTuple):

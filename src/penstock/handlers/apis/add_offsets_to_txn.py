@@ -16,6 +16,7 @@ from penstock.handlers.transactional import KNOWS_PRODUCER_FENCED_FROM, as_known
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, read_request
+from penstock.protocol.topic_partition import TopicPartition
 from penstock.security.access import Access
 from penstock.security.operations import Operation, ResourceType
 from penstock.transactions.transaction import CLASSIC
@@ -51,7 +52,7 @@ def _add(request: Request, broker: CoordinatorParts, wanted: Any) -> Promise[Any
         return failed(KafkaError(ErrorCode.GROUP_AUTHORIZATION_FAILED))
     try:
         ensure_offsets_topic(broker)  # this may be the first request for any group
-        place = (OFFSETS_TOPIC, broker.groups.shard_of(wanted.group_id))
+        place = TopicPartition(OFFSETS_TOPIC, broker.groups.shard_of(wanted.group_id))
     except KafkaError as error:
         return failed(error)
     return broker.transactions.add_or_verify(

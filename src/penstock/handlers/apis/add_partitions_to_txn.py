@@ -19,9 +19,10 @@ from penstock.handlers.transactional import KNOWS_PRODUCER_FENCED_FROM, as_known
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, read_request
+from penstock.protocol.topic_partition import TopicPartition
 from penstock.security.access import Access, Refusal
 from penstock.security.operations import Operation, ResourceType
-from penstock.transactions.transaction import CLASSIC, EPOCH_PER_TRANSACTION, TopicPartition
+from penstock.transactions.transaction import CLASSIC, EPOCH_PER_TRANSACTION
 
 VERSIONS: Final = (0, 5)
 ACCESS: Final = (
@@ -43,7 +44,7 @@ class _Wanted(NamedTuple):
 
     @property
     def partitions(self) -> list[TopicPartition]:
-        return [(topic.name, index) for topic in self.topics for index in topic.partitions]
+        return [TopicPartition(topic.name, index) for topic in self.topics for index in topic.partitions]
 
 
 def handle(request: Request, broker: TransactionParts) -> Outcome:
@@ -136,7 +137,7 @@ def _topics(wanted: _Wanted, errors: Mapping[TopicPartition, ErrorCode]) -> list
         {
             "name": topic.name,
             "results_by_partition": [
-                {"partition_index": index, "partition_error_code": errors[topic.name, index]}
+                {"partition_index": index, "partition_error_code": errors[TopicPartition(topic.name, index)]}
                 for index in topic.partitions
             ],
         }

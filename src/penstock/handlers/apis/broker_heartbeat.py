@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from penstock.controller.brokers import Heartbeat, Told
+from penstock.controller.brokers import Heartbeat, HeartbeatAnswer
 from penstock.handlers.nodes_only import if_node
 from penstock.handlers.parts import ControllerParts
 from penstock.handlers.promised import CONTROLLER_SECONDS, decided, reply_when_done
@@ -18,7 +18,7 @@ from penstock.security.access import CLUSTER_ACTION
 
 VERSIONS: Final = (0, 1)
 ACCESS: Final = CLUSTER_ACTION
-_NOTHING: Final = Told(fenced=True, caught_up=False, may_stop=False)
+_NOTHING: Final = HeartbeatAnswer(fenced=True, caught_up=False, may_stop=False)
 
 
 def handle(request: Request, broker: ControllerParts) -> Outcome:

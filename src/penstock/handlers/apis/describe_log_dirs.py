@@ -12,6 +12,7 @@ from penstock.handlers.request import Request
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages import encode_response, read_request
+from penstock.protocol.topic_partition import TopicPartition
 from penstock.security.access import Access
 from penstock.security.operations import Operation, ResourceType
 from penstock.storage.directory import LogDirectory
@@ -20,7 +21,7 @@ from penstock.storage.log import Log
 VERSIONS: Final = (1, 4)
 ACCESS: Final = (Access(Operation.DESCRIBE, ResourceType.CLUSTER),)
 
-Named = dict[tuple[str, int], Log]
+Named = dict[TopicPartition, Log]
 
 
 def handle(request: Request, broker: DataParts) -> Reply:
@@ -40,7 +41,7 @@ def _selected(broker: DataParts, topics: Any) -> Named:
     logs = {name: log for name, log in broker.logs.all().items() if name[0] != METADATA_TOPIC}
     if topics is None:
         return logs
-    asked = {(topic.topic, index) for topic in topics for index in topic.partitions}
+    asked = {TopicPartition(topic.topic, index) for topic in topics for index in topic.partitions}
     return {name: log for name, log in logs.items() if name in asked}
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Final
 
 from penstock.coordinator.promise import Promise, failed
-from penstock.groups.commits import Place
 from penstock.handlers.parts import GroupParts
 from penstock.handlers.promised import outcome, reply_when_done
 from penstock.handlers.reply import Outcome
@@ -13,6 +12,7 @@ from penstock.handlers.request import Request
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, read_request
+from penstock.protocol.topic_partition import TopicPartition
 from penstock.security.access import Access, Refusal
 from penstock.security.operations import Operation, ResourceType
 
@@ -25,9 +25,13 @@ ACCESS: Final = (
 
 def handle(request: Request, broker: GroupParts) -> Outcome:
     wanted = read_request(Api.OFFSET_DELETE, request.version, request.reader)
-    places = [(topic.name, part.partition_index) for topic in wanted.topics for part in topic.partitions]
+    places = [
+        TopicPartition(topic.name, part.partition_index)
+        for topic in wanted.topics
+        for part in topic.partitions
+    ]
     errors = {place: _check(request, broker, *place) for place in places}
-    promise: Promise[dict[Place, ErrorCode]]
+    promise: Promise[dict[TopicPartition, ErrorCode]]
     if request.may(broker, Operation.DELETE, ResourceType.GROUP, wanted.group_id):
         allowed = [place for place in places if errors[place] is ErrorCode.NONE]
         promise = broker.groups.delete_offsets(wanted.group_id, allowed)
@@ -58,14 +62,14 @@ def _check(request: Request, broker: GroupParts, topic: str, index: int) -> Erro
     return ErrorCode.NONE
 
 
-def _topics(wanted: Any, errors: dict[Place, ErrorCode]) -> list[dict[str, Any]]:
+def _topics(wanted: Any, errors: dict[TopicPartition, ErrorCode]) -> list[dict[str, Any]]:
     return [
         {
             "name": topic.name,
             "partitions": [
                 {
                     "partition_index": part.partition_index,
-                    "error_code": errors[topic.name, part.partition_index],
+                    "error_code": errors[TopicPartition(topic.name, part.partition_index)],
                 }
                 for part in topic.partitions
             ],

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any, Final
 
 from penstock.coordinator.promise import Promise, failed
-from penstock.groups.commits import Place
 from penstock.groups.offset_records import CommittedOffset
 from penstock.handlers.committed_places import NO_NAME, name_of
 from penstock.handlers.parts import GroupParts
@@ -19,6 +18,7 @@ from penstock.handlers.request import Request
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, id_bytes, read_request
+from penstock.protocol.topic_partition import TopicPartition
 from penstock.security.access import Access, Refusal
 from penstock.security.operations import Operation, ResourceType
 
@@ -32,7 +32,7 @@ BATCHED_FROM: Final = 8
 IDS_FROM: Final = 10
 NOTHING: Final = CommittedOffset(-1, -1, "", -1)
 
-Found = dict[Place, CommittedOffset | ErrorCode | None]
+Found = dict[TopicPartition, CommittedOffset | ErrorCode | None]
 
 
 def handle(request: Request, broker: GroupParts) -> Outcome:
@@ -65,9 +65,9 @@ def _ask(request: Request, broker: GroupParts, group: Any, require_stable: bool)
     )
 
 
-def _places(broker: GroupParts, group: Any) -> list[Place]:
+def _places(broker: GroupParts, group: Any) -> list[TopicPartition]:
     named = [(name_of(broker, topic), topic) for topic in group.topics]
-    return [(name, index) for name, topic in named for index in topic.partition_indexes]
+    return [TopicPartition(name, index) for name, topic in named for index in topic.partition_indexes]
 
 
 def _answer(request: Request, broker: GroupParts, group: Any, promise: Promise[Found]) -> dict[str, Any]:

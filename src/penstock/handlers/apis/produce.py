@@ -33,6 +33,7 @@ from penstock.protocol.produce import (
     encode_response,
     read_request,
 )
+from penstock.protocol.topic_partition import TopicPartition
 from penstock.records.batch import CorruptBatch
 from penstock.security.access import Access, Refusal
 from penstock.security.operations import Operation, ResourceType
@@ -185,7 +186,7 @@ def _batches(request: Request, broker: DataParts, produce: ProduceRequest) -> It
         for data in topic.partitions:
             partition = broker.partitions.find(name, data.partition)
             if partition is not None and data.records:
-                yield Batch((name, data.partition), partition, data.records)
+                yield Batch(TopicPartition(name, data.partition), partition, data.records)
 
 
 def _append(
@@ -200,7 +201,7 @@ def _append(
         partition = broker.partitions.get(topic, data.partition)
         if not data.records:
             raise KafkaError(ErrorCode.INVALID_RECORD, "The request holds no record batch for the partition.")
-        guard = None if admission is NOTHING_ASKED else admission.guard((topic, data.partition))
+        guard = None if admission is NOTHING_ASKED else admission.guard(TopicPartition(topic, data.partition))
         epoch = partition.leader_epoch  # of the append, or an earlier one: then nothing is acknowledged
         appended = partition.append(data.records, guard=guard, to_all=to_all)
         if to_all and partition.log.high_watermark <= appended.last_offset:

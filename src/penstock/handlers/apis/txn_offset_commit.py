@@ -8,7 +8,6 @@ from typing import Any, Final, NamedTuple
 
 from penstock.coordinator.decision import Producer
 from penstock.coordinator.promise import Promise, done
-from penstock.groups.commits import Place
 from penstock.groups.coordinator import OFFSETS_TOPIC
 from penstock.groups.messages import NO_GENERATION, UNKNOWN_MEMBER_ID, CommitIdentity
 from penstock.groups.offset_records import CommittedOffset
@@ -29,10 +28,10 @@ from penstock.handlers.transactional import refused_id
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, read_request
+from penstock.protocol.topic_partition import TopicPartition
 from penstock.records.batch import NO_SEQUENCE
 from penstock.security.access import Access, Refusal
 from penstock.security.operations import Operation, ResourceType
-from penstock.transactions.transaction import TopicPartition
 
 VERSIONS: Final = (0, 5)
 ACCESS: Final = (
@@ -75,7 +74,7 @@ class _Attempt(NamedTuple):
     wanted: Any
     named: Named
     errors: Errors
-    accepted: dict[Place, CommittedOffset]
+    accepted: dict[TopicPartition, CommittedOffset]
 
     def refuse(self, error: KafkaError) -> Reply:
         self.errors.update(dict.fromkeys(self.accepted, _known(self.request, error.code)))
@@ -116,7 +115,7 @@ def _permit(
     """The transaction has, or gets, the partition to which the offsets will be written. The guard makes sure
     that it does not end between the answer and the write."""
     adds = request.version >= ADDS_FROM
-    place = (OFFSETS_TOPIC, broker.groups.shard_of(wanted.group_id))
+    place = TopicPartition(OFFSETS_TOPIC, broker.groups.shard_of(wanted.group_id))
     guard = broker.partitions.get(*place).begin_verification(
         wanted.producer_id, wanted.producer_epoch, NO_SEQUENCE, epoch_bump=adds
     )

@@ -17,6 +17,7 @@ from penstock.handlers.parts import DataParts
 from penstock.handlers.request import Request
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.produce import ProduceRequest
+from penstock.protocol.topic_partition import TopicPartition
 from penstock.records.batch import CRC_START, HEADER_SIZE, TRANSACTIONAL_FLAG, CorruptBatch, read_header
 from penstock.replication.partition import Partition
 from penstock.security.operations import Operation, ResourceType
@@ -25,13 +26,11 @@ from penstock.storage.verification import Guard
 ADDS_IMPLICITLY_FROM: Final = 12
 ABORTABLE_FROM: Final = 11
 
-Place = tuple[str, int]
-
 
 class Batch(NamedTuple):
     """The batch for a partition that is here and may be written to."""
 
-    place: Place
+    place: TopicPartition
     partition: Partition
     records: memoryview
 
@@ -49,7 +48,7 @@ def _is_transactional(records: memoryview) -> bool:
     return len(records) >= HEADER_SIZE and bool(records[CRC_START + 1] & TRANSACTIONAL_FLAG)
 
 
-Ask = Callable[[], Promise[dict[Place, ErrorCode]]]
+Ask = Callable[[], Promise[dict[TopicPartition, ErrorCode]]]
 """Asks the coordinator about the partitions of a request."""
 
 
@@ -58,10 +57,10 @@ class Admission:
 
     def __init__(self, version: int) -> None:
         self._version = version
-        self._guards: dict[Place, Guard] = {}
-        self._refusals: dict[Place, KafkaError] = {}
+        self._guards: dict[TopicPartition, Guard] = {}
+        self._refusals: dict[TopicPartition, KafkaError] = {}
         self._ask: Ask | None = None
-        self.promise: Promise[dict[Place, ErrorCode]] | None = None
+        self.promise: Promise[dict[TopicPartition, ErrorCode]] | None = None
 
     @property
     def is_pending(self) -> bool:
@@ -86,7 +85,7 @@ class Admission:
         assert self._ask is not None
         self.promise = self._ask()
 
-    def guard(self, place: Place) -> Guard | None:
+    def guard(self, place: TopicPartition) -> Guard | None:
         """What to show with the batch; KafkaError when it must not be appended."""
         if place in self._refusals:
             raise self._refusals[place]
@@ -106,11 +105,11 @@ class Admission:
             self._guards[batch.place] = guard
 
     @property
-    def asked(self) -> list[Place]:
+    def asked(self) -> list[TopicPartition]:
         """The partitions that the coordinator has to answer for."""
         return list(self._guards)
 
-    def _check_answer(self, place: Place) -> None:
+    def _check_answer(self, place: TopicPartition) -> None:
         assert self.promise is not None
         if not self.promise.done:
             raise _retriable("The coordinator did not answer in time.")

@@ -20,7 +20,6 @@ from penstock.protocol.messages import read_request as read_request_body
 from penstock.protocol.messages import read_response as read_response_body
 from penstock.protocol.primitives import ZERO_UUID, MalformedMessage, Reader
 from penstock.raft.messages import (
-    Answer,
     BeginQuorumEpochRequest,
     BeginQuorumEpochResponse,
     EndQuorumEpochRequest,
@@ -32,6 +31,7 @@ from penstock.raft.messages import (
     OffsetAndEpoch,
     Request,
     Response,
+    ResponseMessage,
     VoteRequest,
     VoteResponse,
 )
@@ -247,7 +247,7 @@ def read_response(request: Request, data: bytes) -> Response:
             )
 
 
-def _leader(answer: Answer) -> dict[str, Any]:
+def _leader(answer: ResponseMessage) -> dict[str, Any]:
     leader_id = NOBODY if answer.leader_id is None else answer.leader_id
     return {"error_code": answer.error, "leader_id": leader_id, "leader_epoch": answer.epoch}
 

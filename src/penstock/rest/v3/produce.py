@@ -18,12 +18,12 @@ from penstock.rest.proxy import Proxy
 from penstock.rest.v3.lookup import check_cluster
 from penstock.rest.v3.record_data import Encoded, encode_record, iso_time
 from penstock.rest.v3.record_stream import RecordStream
-from penstock.rest.v3.requests import Batch, BatchResult, Failure, Record, Success, Written
+from penstock.rest.v3.requests import Batch, BatchResult, Failure, ProduceRecord, Success, Written
 from penstock.web import Answer, Call, HttpError
 from penstock.web.errors import ErrorBody
 from penstock.web.negotiation import PLAIN_JSON, check_consumed
 
-_decoder: Final = msgspec.json.Decoder(Record)
+_decoder: Final = msgspec.json.Decoder(ProduceRecord)
 
 
 class ProduceRoutes:
@@ -81,7 +81,7 @@ class ProduceRoutes:
         return await self._produce_record(cluster_id, topic, record)
 
     async def _produce_record(
-        self, cluster_id: str, topic: str, record: Record
+        self, cluster_id: str, topic: str, record: ProduceRecord
     ) -> asyncio.Future[Written | ErrorBody]:
         """Done when the broker has answered, or at once when the record cannot be sent."""
         try:

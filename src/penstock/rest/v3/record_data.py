@@ -12,7 +12,7 @@ from penstock.rest.formats import Format
 from penstock.rest.proxy import Proxy
 from penstock.rest.schema_records import Registered
 from penstock.rest.v2.consumers import milliseconds
-from penstock.rest.v3.requests import Data, Record, WrittenData
+from penstock.rest.v3.requests import Data, ProduceRecord, WrittenData
 
 FORMATS = {form.name: form for form in Format}
 STRATEGIES = ("TOPIC_NAME", "RECORD_NAME", "TOPIC_RECORD_NAME")
@@ -26,7 +26,9 @@ class Encoded:
     about: WrittenData | None
 
 
-async def encode_record(proxy: Proxy, topic: str, record: Record) -> tuple[NewRecord, Encoded, Encoded]:
+async def encode_record(
+    proxy: Proxy, topic: str, record: ProduceRecord
+) -> tuple[NewRecord, Encoded, Encoded]:
     """The record, its key and its value."""
     if record.partition_id is not None and not 0 <= record.partition_id < 2**31:
         raise RestError(

@@ -66,7 +66,7 @@ class Data(Struct):
     schema: str | None = None
 
 
-class Record(Struct):
+class ProduceRecord(Struct):
     partition_id: int | None = None
     headers: Annotated[list[Header], Meta(max_length=1_000)] = []
     key: Data | None = None
@@ -74,7 +74,7 @@ class Record(Struct):
     timestamp: str | None = None
 
 
-class BatchEntry(Record):
+class BatchEntry(ProduceRecord):
     id: Annotated[str, Meta(min_length=1, max_length=80)] = ""
 
 

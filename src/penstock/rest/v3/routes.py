@@ -18,7 +18,7 @@ from penstock.rest.v3.requests import (
     NewTopic,
     NewValue,
     PartitionsCount,
-    Record,
+    ProduceRecord,
     RecordAnswer,
 )
 from penstock.rest.v3.shapes import Listing
@@ -260,7 +260,7 @@ def _produce_routes(routes: ProduceRoutes) -> tuple[Route, ...]:
             f"{TOPIC}/records",
             routes.records,
             "Produce a record, or one JSON object after the other; each is answered by a line.",
-            Record,
+            ProduceRecord,
             access=access.WRITES_TOPIC,
             body_streamed=True,
             returns=RecordAnswer,

@@ -8,7 +8,17 @@ from __future__ import annotations
 
 from typing import Final
 
-from penstock.schemas.avro.model import Array, AvroType, Enum, Field, Fixed, Map, Primitive, Record, Union
+from penstock.schemas.avro.model import (
+    Array,
+    AvroType,
+    Enum,
+    Field,
+    Fixed,
+    Map,
+    Primitive,
+    RecordSchema,
+    Union,
+)
 from penstock.schemas.differences import Budget, Difference
 
 PROMOTIONS: Final = {
@@ -56,7 +66,7 @@ class _Comparison:
             ]
         if isinstance(reader, Enum) and isinstance(writer, Enum):
             return [*_names(reader, writer, path), *_symbols(reader, writer, path)]
-        if isinstance(reader, Record) and isinstance(writer, Record):
+        if isinstance(reader, RecordSchema) and isinstance(writer, RecordSchema):
             return [*_names(reader, writer, path), *self._fields(reader, writer, path)]
         if isinstance(reader, Primitive) and isinstance(writer, Primitive):
             return _primitives(reader, writer, path)
@@ -80,7 +90,7 @@ class _Comparison:
             return []
         return [_missing_branch(writer, path)]
 
-    def _fields(self, reader: Record, writer: Record, path: str) -> list[Difference]:
+    def _fields(self, reader: RecordSchema, writer: RecordSchema, path: str) -> list[Difference]:
         written = {field.name: field for field in writer.fields}
         found: list[Difference] = []
         for index, field in enumerate(reader.fields):
@@ -93,7 +103,9 @@ class _Comparison:
         return found
 
 
-def _names(reader: Record | Enum | Fixed, writer: Record | Enum | Fixed, path: str) -> list[Difference]:
+def _names(
+    reader: RecordSchema | Enum | Fixed, writer: RecordSchema | Enum | Fixed, path: str
+) -> list[Difference]:
     """Unqualified names match, or one of the reader's aliases is the writer's full name."""
     if reader.name == writer.name or writer.fullname in reader.aliases:
         return []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.schemas.avro.model import Array, AvroType, Enum, Fixed, Map, Record, Union
+from penstock.schemas.avro.model import Array, AvroType, Enum, Fixed, Map, RecordSchema, Union
 
 
 def fits(value: Any, kind: AvroType) -> bool:
@@ -14,7 +14,7 @@ def fits(value: Any, kind: AvroType) -> bool:
         return isinstance(value, list) and all(fits(each, kind.items) for each in value)
     if isinstance(kind, Map):
         return isinstance(value, dict) and all(fits(each, kind.values) for each in value.values())
-    if isinstance(kind, Record):
+    if isinstance(kind, RecordSchema):
         return isinstance(value, dict) and all(
             fits(value[field.name], field.type) if field.name in value else field.has_default
             for field in kind.fields

@@ -68,7 +68,7 @@ class Field:
 
 
 @dataclass(slots=True, eq=False)
-class Record(Named):
+class RecordSchema(Named):
     is_error: bool = False
     fields: list[Field] = field(default_factory=list)
     """Filled after the record is made: a field may be of the record's own type."""
@@ -88,4 +88,4 @@ class Fixed(Named):
     kind = "fixed"
 
 
-AvroType = Primitive | Array | Map | Union | Record | Enum | Fixed
+AvroType = Primitive | Array | Map | Union | RecordSchema | Enum | Fixed

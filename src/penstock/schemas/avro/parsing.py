@@ -16,15 +16,15 @@ from penstock.schemas.avro.model import (
     Map,
     Primitive,
     Properties,
-    Record,
+    RecordSchema,
     Union,
 )
 from penstock.schemas.errors import InvalidSchema
 
-Types = dict[str, Record | Enum | Fixed]
+Types = dict[str, RecordSchema | Enum | Fixed]
 """Named types by full name."""
 
-NamedType = TypeVar("NamedType", Record, Enum, Fixed)
+NamedType = TypeVar("NamedType", RecordSchema, Enum, Fixed)
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _OF_TYPES: Final = frozenset(
@@ -93,9 +93,9 @@ class _Parser:
             return Primitive(kind, _properties(value))
         return self._by_name(kind, namespace)
 
-    def _record(self, value: dict[str, Any], namespace: str) -> Record:
+    def _record(self, value: dict[str, Any], namespace: str) -> RecordSchema:
         named = self._named(value, namespace)
-        record = Record(*named, is_error=value["type"] == "error")
+        record = RecordSchema(*named, is_error=value["type"] == "error")
         self._define(record)
         fields = _needed(value, "fields")
         if not isinstance(fields, list):
@@ -108,7 +108,7 @@ class _Parser:
             raise InvalidSchema(f"Duplicate field {twice} in record {record.fullname}.")
         return record
 
-    def _field(self, value: Any, record: Record) -> Field:
+    def _field(self, value: Any, record: RecordSchema) -> Field:
         if not isinstance(value, dict):
             raise InvalidSchema(f"{_shown(value)} is no field of record {record.fullname}.")
         name = _checked(_text(value, "name"))

@@ -8,7 +8,7 @@ from typing import Any
 import fastavro
 from fastavro.types import Schema as FastavroSchema
 
-from penstock.schemas.avro.model import Array, AvroType, Enum, Fixed, Map, Primitive, Record, Union
+from penstock.schemas.avro.model import Array, AvroType, Enum, Fixed, Map, Primitive, RecordSchema, Union
 from penstock.schemas.avro.schema import AvroSchema
 from penstock.schemas.avro.weight import has_weightless_array
 from penstock.schemas.avro.writing import canonical
@@ -65,7 +65,7 @@ def _without_logical_types(value: Any) -> Any:
 def _from_json(value: Any, kind: AvroType, path: str) -> Any:
     if isinstance(kind, Union):
         return _from_union(value, kind, path)
-    if isinstance(kind, Record):
+    if isinstance(kind, RecordSchema):
         return _from_record(value, kind, path)
     if isinstance(kind, Array):
         _check(isinstance(value, list), value, kind, path)
@@ -80,7 +80,7 @@ def _from_json(value: Any, kind: AvroType, path: str) -> Any:
     return float(value) if kind.kind in ("float", "double") else value
 
 
-def _from_record(value: Any, kind: Record, path: str) -> dict[str, Any]:
+def _from_record(value: Any, kind: RecordSchema, path: str) -> dict[str, Any]:
     _check(isinstance(value, dict), value, kind, path)
     unknown = value.keys() - {field.name for field in kind.fields}
     if unknown:
@@ -116,7 +116,7 @@ def _default(value: Any, kind: AvroType) -> Any:
 
         branch = next(each for each in kind.branches if fits(value, each))
         return None if value is None else (_branch_name(branch), _from_json(value, branch, "default"))
-    if isinstance(kind, Record):
+    if isinstance(kind, RecordSchema):
         given = {field.name: value.get(field.name, field.default) for field in kind.fields}
         return {field.name: _default(given[field.name], field.type) for field in kind.fields}
     return _from_json(value, kind, "default")
@@ -125,7 +125,7 @@ def _default(value: Any, kind: AvroType) -> Any:
 def _to_json(value: Any, kind: AvroType) -> Any:
     if isinstance(kind, Union):
         return _to_union(value, kind)
-    if isinstance(kind, Record):
+    if isinstance(kind, RecordSchema):
         fields = value[1] if isinstance(value, tuple) else value
         return {field.name: _to_json(fields[field.name], field.type) for field in kind.fields}
     if isinstance(kind, Array):
@@ -149,7 +149,7 @@ def _to_union(value: Any, kind: Union) -> Any:
 
 def _is_value(value: Any, kind: AvroType) -> bool:
     """Whether a value that was read can be of a branch."""
-    if isinstance(kind, Record):
+    if isinstance(kind, RecordSchema):
         return isinstance(value, dict) and value.keys() == {field.name for field in kind.fields}
     if isinstance(kind, Array):
         return isinstance(value, list)
@@ -179,7 +179,7 @@ def _is_simple(value: Any, kind: AvroType) -> bool:
 
 
 def _branch_name(kind: AvroType) -> str:
-    return kind.fullname if isinstance(kind, Record | Enum | Fixed) else kind.kind
+    return kind.fullname if isinstance(kind, RecordSchema | Enum | Fixed) else kind.kind
 
 
 def _check(holds: bool, value: Any, kind: AvroType, path: str) -> None:

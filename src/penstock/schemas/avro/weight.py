@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.schemas.avro.model import Array, AvroType, Fixed, Map, Primitive, Record, Union
+from penstock.schemas.avro.model import Array, AvroType, Fixed, Map, Primitive, RecordSchema, Union
 
 
 def has_weightless_array(root: AvroType) -> bool:
@@ -25,7 +25,7 @@ def is_weightless(kind: AvroType, around: frozenset[int]) -> bool:
         return kind.kind == "null"
     if isinstance(kind, Fixed):
         return kind.size == 0
-    if isinstance(kind, Record) and id(kind) not in around:
+    if isinstance(kind, RecordSchema) and id(kind) not in around:
         within = around | {id(kind)}
         return all(is_weightless(field.type, within) for field in kind.fields)
     return False
@@ -38,4 +38,4 @@ def _parts(kind: AvroType) -> list[AvroType]:
         return [kind.values]
     if isinstance(kind, Union):
         return list(kind.branches)
-    return [field.type for field in kind.fields] if isinstance(kind, Record) else []
+    return [field.type for field in kind.fields] if isinstance(kind, RecordSchema) else []

@@ -18,7 +18,7 @@ from penstock.schemas.avro.model import (
     Map,
     Primitive,
     Properties,
-    Record,
+    RecordSchema,
 )
 from penstock.schemas.avro.model import Union as AvroUnion
 
@@ -50,14 +50,14 @@ class _Canonical:
         self._written.add(kind.fullname)
         return self._named(kind, namespace)
 
-    def _named(self, kind: Record | Enum | Fixed, namespace: str) -> dict[str, Any]:
-        is_error = isinstance(kind, Record) and kind.is_error
+    def _named(self, kind: RecordSchema | Enum | Fixed, namespace: str) -> dict[str, Any]:
+        is_error = isinstance(kind, RecordSchema) and kind.is_error
         out: dict[str, Any] = {"type": "error" if is_error else kind.kind, "name": kind.name}
         if kind.namespace != namespace:
             out["namespace"] = kind.namespace
         if kind.doc is not None:
             out["doc"] = kind.doc
-        if isinstance(kind, Record):
+        if isinstance(kind, RecordSchema):
             out["fields"] = [self._field(field, kind.namespace) for field in kind.fields]
         elif isinstance(kind, Enum):
             out["symbols"] = list(kind.symbols)
@@ -101,9 +101,9 @@ class _Normalised:
         self._written.add(kind.fullname)
         return self._named(kind)
 
-    def _named(self, kind: Record | Enum | Fixed) -> dict[str, Any]:
+    def _named(self, kind: RecordSchema | Enum | Fixed) -> dict[str, Any]:
         out: dict[str, Any] = {"type": kind.kind, "name": kind.fullname}
-        if isinstance(kind, Record):
+        if isinstance(kind, RecordSchema):
             out["fields"] = [self._field(field) for field in kind.fields]
         elif isinstance(kind, Enum):
             out["symbols"] = list(kind.symbols)

@@ -12,10 +12,10 @@ from typing import Any, Final, Protocol
 from penstock.coordinator.promise import Promise
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
+from penstock.protocol.topic_partition import TopicPartition
 from penstock.replication.markers import TransactionMarker
 from penstock.server.cluster.local_markers import LocalMarkers
 from penstock.transactions.markers import Ending
-from penstock.transactions.transaction import TopicPartition
 
 VERSIONS: Final = (1, 2)
 

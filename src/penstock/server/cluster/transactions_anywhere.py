@@ -10,9 +10,9 @@ from typing import Any, Final
 from penstock.coordinator.promise import Promise, failed
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
+from penstock.protocol.topic_partition import TopicPartition
 from penstock.server.cluster.cluster_markers import Asks
 from penstock.transactions.coordinator import TRANSACTIONS_TOPIC, TransactionCoordinator
-from penstock.transactions.transaction import TopicPartition
 
 VERSIONS: Final = (4, 5)
 

@@ -11,6 +11,7 @@ from typing import Protocol
 from penstock.controller.directory_ids import UNASSIGNED
 from penstock.controller.image import Image, PartitionState, TopicState
 from penstock.handlers.broker import Broker
+from penstock.protocol.topic_partition import TopicPartition
 from penstock.replication.partition import Partition
 from penstock.replication.surroundings import Surroundings
 from penstock.settings import TopicSettings
@@ -132,7 +133,7 @@ class MetadataFollower:
             self.waits_for_space |= isinstance(error, NoSpace)
             self._partitions.add_unopened(topic.name, index, lost=isinstance(error, LogDirFailure))
             return None
-        left = log.directory.left_offsets.get((topic.name, index))
+        left = log.directory.left_offsets.get(TopicPartition(topic.name, index))
         # What the leader knows to be committed is learnt anew; until then it is what it was.
         committed = 0 if left is None else left.high_watermark
         with log.lock:

@@ -12,6 +12,7 @@ from pyspark import Broadcast
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
+from penstock.protocol.topic_partition import TopicPartition
 from penstock.security.client_settings import ClientSettings
 from penstock.spark.checkpoints import Checkpoint
 from penstock.spark.clusters import cluster_for
@@ -29,7 +30,6 @@ from penstock.spark.sharding import PARCELS, packing
 from penstock.spark.source import from_json
 from penstock.spark.transactional import shard_count
 from penstock.wire import offsets
-from penstock.wire.cluster import TopicPartition
 from penstock.wire.deadline import Deadline
 from penstock.wire.errors import Fenced
 

@@ -13,13 +13,13 @@ from penstock.kernels.cells import Cells
 from penstock.plan.groups import subtopologies
 from penstock.plan.raw_records import RawRecord
 from penstock.plan.task import Task
+from penstock.protocol.topic_partition import TopicPartition
 from penstock.spark.arrow import full_schema
 from penstock.spark.host import rows
 from penstock.spark.host.program import Program
 from penstock.spark.host.restoring import read_committed
 from penstock.spark.limits import OffsetRange
 from penstock.spark.reading import read_range
-from penstock.wire.cluster import TopicPartition
 
 log = logging.getLogger(__name__)
 

@@ -24,6 +24,7 @@ from pyspark.sql.streaming import StreamingQuery
 from penstock.kernels.processor import PunctuationType, UserProcessor
 from penstock.plan.expressions import without
 from penstock.plan.plan import Plan
+from penstock.protocol.topic_partition import TopicPartition
 from penstock.security.client_settings import ClientSettings
 from penstock.spark.checkpoints import Checkpoint
 from penstock.spark.clusters import cluster_for
@@ -46,7 +47,6 @@ from penstock.spark.options import SERVERS, write_options
 from penstock.spark.progress import last_committed
 from penstock.spark.source import to_json
 from penstock.spark.transactional import TransactionalWriter
-from penstock.wire.cluster import TopicPartition
 from penstock.wire.errors import Fenced
 
 log = logging.getLogger(__name__)

@@ -17,8 +17,8 @@ from penstock.plan.groups import part, subtopologies
 from penstock.plan.nodes import Source
 from penstock.plan.plan import Plan
 from penstock.plan.raw_records import OnBadRecord
+from penstock.protocol.topic_partition import TopicPartition
 from penstock.spark.host.stages import Stage, SubtopologyRun
-from penstock.wire.cluster import TopicPartition
 
 CLIENT_ID: Final = "penstock-streams"
 

@@ -14,13 +14,14 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from penstock.protocol.topic_partition import TopicPartition
 from penstock.records.batch import HEADER_SIZE, CorruptBatch
 from penstock.records.codecs import CodecError, decompress
 from penstock.records.record import MAX_DECODED_BYTES
 from penstock.records.walk import ColumnBuilder
 from penstock.spark.limits import Offsets
 from penstock.wire import offsets
-from penstock.wire.cluster import Cluster, TopicPartition
+from penstock.wire.cluster import Cluster
 from penstock.wire.deadline import Deadline
 from penstock.wire.errors import OffsetOutOfRange
 from penstock.wire.fetch import FetchOptions, fetch

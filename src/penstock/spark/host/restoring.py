@@ -15,6 +15,7 @@ from penstock.kernels.cells import Cell, Entry
 from penstock.kernels.record import UNKNOWN_TIME
 from penstock.plan.plan import Plan
 from penstock.plan.task import Snapshot
+from penstock.protocol.topic_partition import TopicPartition
 from penstock.security.client_settings import ClientSettings
 from penstock.spark.arrow import full_schema
 from penstock.spark.clusters import cluster_for
@@ -23,7 +24,7 @@ from penstock.spark.limits import OffsetRange
 from penstock.spark.options import ReadOptions, read_options
 from penstock.spark.reading import read_range
 from penstock.wire import offsets
-from penstock.wire.cluster import Cluster, TopicPartition
+from penstock.wire.cluster import Cluster
 from penstock.wire.deadline import Deadline
 from penstock.wire.errors import DeadlineExceeded
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 from pyspark.sql import DataFrame
 
+from penstock.protocol.topic_partition import TopicPartition
 from penstock.spark.options import write_options
 from penstock.spark.progress import Batch
 from penstock.spark.transactional import TransactionalWriter
-from penstock.wire.cluster import TopicPartition
 
 
 class TransactionalSink:

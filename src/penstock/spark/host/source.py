@@ -18,6 +18,7 @@ from pyspark.sql.datasource import InputPartition
 from pyspark.sql.streaming.datasource import ReadLimit
 from pyspark.sql.types import StructType
 
+from penstock.protocol.topic_partition import TopicPartition
 from penstock.spark.arrow import full_schema
 from penstock.spark.datasource import PenstockDataSource
 from penstock.spark.host.record_times import LogTimes
@@ -25,7 +26,6 @@ from penstock.spark.host.time_order import TimeOrder
 from penstock.spark.limits import Offsets
 from penstock.spark.options import ReadOptions, read_options
 from penstock.spark.source import OffsetJson, PenstockStreamReader
-from penstock.wire.cluster import TopicPartition
 
 TICK: Final = "(tick)"
 TICK_MS: Final = "tickMs"

@@ -15,7 +15,8 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import IO, Final
 
-from penstock.wire.cluster import Cluster, TopicPartition
+from penstock.protocol.topic_partition import TopicPartition
+from penstock.wire.cluster import Cluster
 from penstock.wire.deadline import Deadline
 from penstock.wire.errors import WireError
 from penstock.wire.membership import Member, Membership

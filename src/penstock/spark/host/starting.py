@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from penstock.plan.plan import Plan
+from penstock.protocol.topic_partition import TopicPartition
 from penstock.security.client_settings import ClientSettings
 from penstock.spark.clusters import cluster_for
 from penstock.spark.host.program import CLIENT_ID, Program
 from penstock.spark.host.restoring import marks_topic
 from penstock.spark.progress import ProgressLost
 from penstock.wire import offsets
-from penstock.wire.cluster import Cluster, TopicPartition
+from penstock.wire.cluster import Cluster
 from penstock.wire.deadline import Deadline
 
 PATIENCE_SECONDS = 60.0

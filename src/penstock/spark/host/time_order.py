@@ -15,8 +15,8 @@ from collections.abc import Iterable, Mapping
 from typing import Final, Protocol
 
 from penstock.clock import Clock, SystemClock
+from penstock.protocol.topic_partition import TopicPartition
 from penstock.spark.limits import Offsets, limited
-from penstock.wire.cluster import TopicPartition
 
 BEFORE_ALL: Final = -2
 """Earlier than every record: one without a timestamp has -1."""

@@ -25,7 +25,7 @@ from penstock.testing.history.events import (
     Partition,
     Poll,
     Polled,
-    Record,
+    ReadRecord,
     Revoke,
     Send,
     Source,
@@ -173,7 +173,7 @@ class RecordedConsumer:
     def subscribe(self, topics: list[str]) -> None:
         self._consumer.subscribe(topics, on_assign=self._assigned, on_revoke=self._revoked)
 
-    def poll(self, count: int, seconds: float) -> tuple[Record, ...]:
+    def poll(self, count: int, seconds: float) -> tuple[ReadRecord, ...]:
         """Up to `count` records; nothing is taken when the client reports an error."""
         operation = self._recorder.invoke(self._name, Poll(self._isolation))
         messages = self._consumer.consume(count, seconds)
@@ -244,7 +244,7 @@ def _read_all(
         place: consumer.get_watermark_offsets(_named(place), timeout=CALL_SECONDS) for place in partitions
     }
     consumer.assign([_named(place, bounds[place][0]) for place in partitions])
-    records: dict[Partition, list[Record]] = {place: [] for place in partitions}
+    records: dict[Partition, list[ReadRecord]] = {place: [] for place in partitions}
     unread = set(partitions)
     while unread:
         if time.monotonic() > deadline:
@@ -262,12 +262,12 @@ def _read_all(
     ]
 
 
-def _record(message: Message) -> Record:
+def _record(message: Message) -> ReadRecord:
     place = Partition(message.topic() or "", message.partition() or 0)
     offset = message.offset()
     assert offset is not None
     value, key = message.value(), message.key()
-    return Record(place, offset, Value.parse(_bytes(value)), _bytes(key))
+    return ReadRecord(place, offset, Value.parse(_bytes(value)), _bytes(key))
 
 
 def _bytes(data: str | bytes | None) -> bytes | None:

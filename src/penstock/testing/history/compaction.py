@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from penstock.testing.history.events import Isolation, Partition, Record
+from penstock.testing.history.events import Isolation, Partition, ReadRecord
 from penstock.testing.history.ledger import Ledger, Operation, Outcome, value_of
 from penstock.testing.history.sightings import Sightings
 from penstock.testing.history.violation import Rule, Violation
@@ -50,9 +50,11 @@ def _last_acked(ledger: Ledger) -> dict[Key, Operation]:
     return lasts
 
 
-def _records(ledger: Ledger, partitions: set[Partition]) -> dict[Key, tuple[Record | None, Record | None]]:
+def _records(
+    ledger: Ledger, partitions: set[Partition]
+) -> dict[Key, tuple[ReadRecord | None, ReadRecord | None]]:
     """The first and the last record of each key that counts."""
-    found: dict[Key, tuple[Record | None, Record | None]] = {}
+    found: dict[Key, tuple[ReadRecord | None, ReadRecord | None]] = {}
     for partition in partitions:
         final = ledger.best_final(partition, Isolation.READ_UNCOMMITTED)
         for record in final.records if final is not None else ():
@@ -69,7 +71,7 @@ def _records(ledger: Ledger, partitions: set[Partition]) -> dict[Key, tuple[Reco
     return found
 
 
-def _stale(key: Key, send: Operation, offset: int, newest: Record | None) -> Violation:
+def _stale(key: Key, send: Operation, offset: int, newest: ReadRecord | None) -> Violation:
     what = "tombstone" if send.request.tombstone else "value"
     rest = "nothing of the key is there" if newest is None else f"only offset {newest.offset} is there"
     return Violation(

@@ -66,7 +66,7 @@ class Value(NamedTuple):
 Seen = Value | bytes
 
 
-class Record(NamedTuple):
+class ReadRecord(NamedTuple):
     """A record as somebody read it. A tombstone has no value of its own: who writes one puts it into a
     header."""
 
@@ -146,7 +146,7 @@ class Acked(NamedTuple):
 
 
 class Polled(NamedTuple):
-    records: tuple[Record, ...] = ()
+    records: tuple[ReadRecord, ...] = ()
     watermarks: tuple[Watermarks, ...] = ()
 
 
@@ -207,7 +207,7 @@ class FinalRead(NamedTuple):
     """Every record of a partition from its beginning, after faults have healed and clients have finished."""
 
     partition: Partition
-    records: tuple[Record, ...]
+    records: tuple[ReadRecord, ...]
     high_watermark: int
     isolation: Isolation = Isolation.READ_UNCOMMITTED
     log_start_offset: int = 0
@@ -218,7 +218,7 @@ class ReplicaLog(NamedTuple):
 
     partition: Partition
     broker: int
-    records: tuple[Record, ...]
+    records: tuple[ReadRecord, ...]
     high_watermark: int
 
 

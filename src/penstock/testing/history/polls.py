@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from penstock.testing.history.events import Assign, Isolation, Kind, Partition, Record, Reset
+from penstock.testing.history.events import Assign, Isolation, Kind, Partition, ReadRecord, Reset
 from penstock.testing.history.ledger import Ledger, Operation, Told
 from penstock.testing.history.sightings import Sightings, final_name
 from penstock.testing.history.violation import Rule, Violation, shown
@@ -76,7 +76,7 @@ class _Sweep:
                 yield from self._jump(poll, record, position)
             positions[partition] = _Position(offset, poll.ended)
 
-    def _jump(self, poll: Operation, record: Record, position: _Position) -> Iterator[Violation]:
+    def _jump(self, poll: Operation, record: ReadRecord, position: _Position) -> Iterator[Violation]:
         events = (position.event, poll.ended)
         if record.offset <= position.offset:
             yield Violation(

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from penstock.testing.history.events import Acked, FinalRead, Partition, Record, Seen
+from penstock.testing.history.events import Acked, FinalRead, Partition, ReadRecord, Seen
 from penstock.testing.history.ledger import Ledger, Operation
 
 MOST_KEPT: Final = 1000
@@ -75,7 +75,7 @@ class Sightings:
             if offset is not None:
                 self._place(send.request.partition, offset, send.request.value, send.ended)
 
-    def _read(self, records: Iterable[Record], origin: Origin) -> None:
+    def _read(self, records: Iterable[ReadRecord], origin: Origin) -> None:
         first_read = self.first_read
         for partition, offset, value, _ in records:
             self._place(partition, offset, value, origin)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from penstock.testing.history.events import Isolation, Record
+from penstock.testing.history.events import Isolation, ReadRecord
 from penstock.testing.history.ledger import Ledger, Operation, Outcome, Transaction, value_of
 from penstock.testing.history.sightings import Origin, Sightings, events_of, final_name
 from penstock.testing.history.violation import Rule, Violation, shown
@@ -24,7 +24,9 @@ def no_aborted_read(ledger: Ledger, sightings: Sightings) -> Iterator[Violation]
                 yield from _judge_read(ledger, sightings, record, final_name(final))
 
 
-def _judge_read(ledger: Ledger, sightings: Sightings, record: Record, origin: Origin) -> Iterator[Violation]:
+def _judge_read(
+    ledger: Ledger, sightings: Sightings, record: ReadRecord, origin: Origin
+) -> Iterator[Violation]:
     transaction = ledger.transaction_of(record.value)
     if transaction is None:
         return

@@ -17,7 +17,7 @@ from penstock.testing.history.events import (
     Partition,
     Poll,
     Polled,
-    Record,
+    ReadRecord,
     Send,
     Value,
     Watermarks,
@@ -147,7 +147,7 @@ class SimulatedConsumer:
         partition: Partition,
         isolation: Isolation = Isolation.READ_UNCOMMITTED,
     ) -> None:
-        self.records: list[Record] = []
+        self.records: list[ReadRecord] = []
         self.position = 0
         self.high_watermark = 0
         self.partition = partition
@@ -218,10 +218,12 @@ class SimulatedConsumer:
             self.position = max(self.position, header.next_offset)
 
 
-def records_of(partition: Partition, data: bytes, aborted: Iterable[tuple[int, int]] = ()) -> list[Record]:
+def records_of(
+    partition: Partition, data: bytes, aborted: Iterable[tuple[int, int]] = ()
+) -> list[ReadRecord]:
     """The records of whole batches, without markers and without what was `aborted`: (first offset, producer
     id) of each transaction, which ends at the producer's next marker."""
-    waiting, ended, found = sorted(aborted), set[int](), list[Record]()
+    waiting, ended, found = sorted(aborted), set[int](), list[ReadRecord]()
     for position, header in iter_headers(memoryview(data)):
         while waiting and waiting[0][0] <= header.base_offset:
             ended.add(waiting.pop(0)[1])
@@ -229,7 +231,7 @@ def records_of(partition: Partition, data: bytes, aborted: Iterable[tuple[int, i
             ended.discard(header.producer_id)
         elif not (header.is_transactional and header.producer_id in ended):
             found += [
-                Record(partition, record.offset, Value.parse(record.value), record.key)
+                ReadRecord(partition, record.offset, Value.parse(record.value), record.key)
                 for record in decode_batch(data, position)
             ]
     return found

@@ -8,7 +8,7 @@ from typing import Any, Final
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode
 from penstock.records.batch import iter_headers
-from penstock.testing.history.events import Assign, Isolation, Poll, Polled, Record, Watermarks
+from penstock.testing.history.events import Assign, Isolation, Poll, Polled, ReadRecord, Watermarks
 from penstock.testing.history.recorder import Recorder
 from penstock.testing.simulation.clients import records_of
 from penstock.testing.simulation.cluster.metadata import ClusterClient
@@ -28,7 +28,7 @@ class Consumer:
         recorder: Recorder,
         isolation: Isolation = Isolation.READ_UNCOMMITTED,
     ) -> None:
-        self.records: list[Record] = []
+        self.records: list[ReadRecord] = []
         self.position = 0
         self._isolation = isolation
         self._last_epoch = -1
