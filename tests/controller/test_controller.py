@@ -23,7 +23,15 @@ from penstock.controller.metadata_records import (
 )
 from penstock.controller.partition_records import PartitionChangeRecord
 from penstock.controller.quorum import Quorum
+from penstock.controller.security_records import (
+    AccessControlEntryRecord,
+    RemoveAccessControlEntryRecord,
+    RemoveUserScramCredentialRecord,
+    UserScramCredentialRecord,
+)
 from penstock.records.record import Record, encode_batch
+from penstock.security.acls import Acl, PatternType, Permission
+from penstock.security.operations import Operation, ResourceType
 from penstock.settings import TopicSettings
 from penstock.storage.incoming import examine_internal
 from penstock.storage.log import Log
@@ -108,6 +116,11 @@ def test_a_snapshot_is_written_when_enough_is_behind_the_last_one_restarts_or_no
     assert len(values) > 20
 
 
+READ_TOPICS = Acl(
+    ResourceType.TOPIC, PatternType.PREFIXED, "t", "User:alice", "*", Operation.READ, Permission.ALLOW
+)
+
+
 def test_a_snapshot_holds_everything_that_an_image_has() -> None:
     records = [
         *topic(1),
@@ -117,6 +130,12 @@ def test_a_snapshot_holds_everything_that_an_image_has() -> None:
         FeatureLevelRecord("transaction.version", 1),
         PartitionChangeRecord(0, (1).to_bytes(16, "big"), isr=(), leader=-1, elr=(1,), last_known_elr=()),
         RegisterBrokerRecord(1, b"i" * 16, 5, (Endpoint("A", "host", 9092),), "rack", fenced=False),
+        AccessControlEntryRecord(b"a" * 16, READ_TOPICS),
+        AccessControlEntryRecord(b"b" * 16, READ_TOPICS._replace(name="u")),
+        RemoveAccessControlEntryRecord(b"b" * 16),
+        UserScramCredentialRecord("alice", 1, b"salt", b"stored", b"server", 4096),
+        UserScramCredentialRecord("bob", 1, b"salt", b"stored", b"server", 4096),
+        RemoveUserScramCredentialRecord("bob", 1),
     ]
     image = dataclasses.replace(replay(Image(), records), next_producer_id=4000)
     empty = Image()

@@ -15,6 +15,7 @@ from penstock.security.access import Open
 from penstock.security.operations import CLUSTER_NAME, Operation, ResourceType
 
 ask = Request.may
+look = Request.may_see
 
 
 @cache
@@ -37,6 +38,20 @@ def ask_what_is_declared(
     return ask(self, broker, operation, resource, name)
 
 
+def look_at_what_is_declared(
+    self: Request,
+    broker: Permits,
+    operation: Operation,
+    resource: ResourceType,
+    name: str = CLUSTER_NAME,
+) -> bool:
+    assert (operation, resource) in declared(self.api), (
+        f"{self.api.name} looks for {operation.name} on {resource.name}, which its ACCESS does not say"
+    )
+    return look(self, broker, operation, resource, name)
+
+
 @pytest.fixture(autouse=True)
 def only_declared_access(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Request, "may", ask_what_is_declared)
+    monkeypatch.setattr(Request, "may_see", look_at_what_is_declared)

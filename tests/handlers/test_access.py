@@ -14,7 +14,7 @@ from penstock.protocol.apis import Api, is_flexible
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_request, read_response
 from penstock.protocol.primitives import Reader
-from penstock.security.operations import Operation, ResourceType
+from penstock.security.operations import CLUSTER_NAME, Operation, ResourceType
 from penstock.security.principals import ANONYMOUS, THIS_NODE, Principal, user
 from tests.handlers.one_node import OneNode, body_of, request_frame
 
@@ -28,8 +28,19 @@ class Recording:
         self.denied = denied
         self.asked: list[tuple[Principal, str, Operation, ResourceType, str]] = []
 
+    def authorize_any(
+        self, principal: Principal, host: str, operation: Operation, resource: ResourceType
+    ) -> bool:
+        return operation not in self.denied
+
     def authorize(
-        self, principal: Principal, host: str, operation: Operation, resource: ResourceType, name: str
+        self,
+        principal: Principal,
+        host: str,
+        operation: Operation,
+        resource: ResourceType,
+        name: str,
+        request: str = "",
     ) -> bool:
         self.asked.append((principal, host, operation, resource, name))
         return operation not in self.denied
@@ -109,7 +120,7 @@ def test_a_forwarded_request_is_authorized_as_the_client_with_its_address() -> N
     sealed = envelope(create_topics("t"), ALICE, "192.0.2.7")
     answer = read_response(Api.ENVELOPE, 0, ask_controller(node, Api.ENVELOPE, 0, sealed, THIS_NODE))
     assert answer.error_code == 0
-    assert (ALICE, "192.0.2.7", Operation.CREATE, ResourceType.TOPIC, "t") in seen.asked
+    assert (ALICE, "192.0.2.7", Operation.CREATE, ResourceType.CLUSTER, CLUSTER_NAME) in seen.asked
     assert {
         principal for principal, _, operation, *_ in seen.asked if operation is not Operation.CLUSTER_ACTION
     } == {ALICE}

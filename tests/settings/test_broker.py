@@ -206,7 +206,7 @@ def test_a_setting_without_meaning_here_has_a_reason(name: str) -> None:
         ),
         ({"group.consumer.session.timeout.ms": "70000"}, "group.consumer.session.timeout.ms"),
         (
-            {"authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer"},
+            {"authorizer.class.name": "com.example.MyAuthorizer"},
             "authorizer.class.name",
         ),
         ({"node.id": "-5"}, "node.id"),

@@ -28,7 +28,14 @@ from penstock.controller.metadata_records import (
     TopicRecord,
 )
 from penstock.controller.partition_records import LEADER_UNCHANGED, PartitionChangeRecord
+from penstock.controller.security_records import (
+    AccessControlEntryRecord,
+    RemoveAccessControlEntryRecord,
+    RemoveUserScramCredentialRecord,
+    UserScramCredentialRecord,
+)
 from penstock.quotas.entities import Entity
+from penstock.security.acls import Acl
 
 TOPIC_RESOURCE: Final = 2
 BROKER_RESOURCE: Final = 4
@@ -104,6 +111,9 @@ class Image:
     quotas: dict[Entity, Mapping[str, float]] = field(default_factory=dict)
     brokers: Mapping[int, BrokerState] = field(default_factory=dict)
     features: Mapping[str, int] = field(default_factory=dict)  # levels that somebody has decided
+    acls: Mapping[bytes, Acl] = field(default_factory=dict)  # by id; no two are the same
+    passwords: Mapping[tuple[str, int], UserScramCredentialRecord] = field(default_factory=dict)
+    """What SCRAM checks passwords with, by user and code of the mechanism."""
 
     def topic(self, name: str, topic_id: bytes) -> TopicState | None:
         """A topic by name, or by id when the name is empty."""
@@ -181,6 +191,8 @@ class _Step:
         self._quotas: dict[Entity, Mapping[str, float]] = image.quotas
         self._brokers = dict(image.brokers)
         self._features = dict(image.features)
+        self._acls: Mapping[bytes, Acl] = image.acls
+        self._passwords = image.passwords
 
     def image(self) -> Image:
         for name, partitions in self._partitions.items():
@@ -193,6 +205,8 @@ class _Step:
             self._quotas,
             self._brokers,
             self._features,
+            self._acls,
+            self._passwords,
         )
 
     def apply(self, record: MetadataRecord) -> None:
@@ -220,6 +234,15 @@ class _Step:
                 self._change_broker(record)
             case UnregisterBrokerRecord():
                 del self._brokers[record.broker_id]
+            case AccessControlEntryRecord():
+                self._mutable_acls()[record.acl_id] = record.acl
+            case RemoveAccessControlEntryRecord():
+                del self._mutable_acls()[record.acl_id]
+            case UserScramCredentialRecord():
+                self._passwords = {**self._passwords, (record.name, record.mechanism): record}
+            case RemoveUserScramCredentialRecord():
+                gone = (record.name, record.mechanism)
+                self._passwords = {key: kept for key, kept in self._passwords.items() if key != gone}
             case _:
                 assert_never(record)  # type: ignore[arg-type]
 
@@ -284,6 +307,13 @@ class _Step:
             self._configs[key] = config
         else:
             self._configs.pop(key, None)
+
+    def _mutable_acls(self) -> dict[bytes, Acl]:
+        """A copy, made once a step: readers tell by the identity of the mapping that nothing has changed."""
+        if self._acls is self._old.acls:
+            self._acls = dict(self._acls)
+        assert isinstance(self._acls, dict)
+        return self._acls
 
     def _put_quota(self, record: ClientQuotaRecord) -> None:
         if self._quotas is self._old.quotas:

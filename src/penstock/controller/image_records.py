@@ -15,6 +15,7 @@ from penstock.controller.metadata_records import (
     ProducerIdsRecord,
     TopicRecord,
 )
+from penstock.controller.security_records import AccessControlEntryRecord
 
 NO_BROKER = -1
 
@@ -57,5 +58,8 @@ def records_of(image: Image) -> Iterator[MetadataRecord]:
         )
     for name, level in image.features.items():
         yield FeatureLevelRecord(name, level)
+    for acl_id, acl in image.acls.items():
+        yield AccessControlEntryRecord(acl_id, acl)
+    yield from image.passwords.values()
     if image.next_producer_id:
         yield ProducerIdsRecord(NO_BROKER, -1, image.next_producer_id)

@@ -23,6 +23,12 @@ from penstock.controller.partition_records import (
     read_int32_list,
     read_uuids,
 )
+from penstock.controller.security_records import (
+    AccessControlEntryRecord,
+    RemoveAccessControlEntryRecord,
+    RemoveUserScramCredentialRecord,
+    UserScramCredentialRecord,
+)
 from penstock.protocol.primitives import MalformedMessage, Reader, Writer
 
 FRAME_VERSION: Final = 1
@@ -258,6 +264,10 @@ _KNOWN: Final[dict[int, type[MetadataRecord]]] = {
         RegisterBrokerRecord,
         UnregisterBrokerRecord,
         BrokerRegistrationChangeRecord,
+        AccessControlEntryRecord,
+        RemoveAccessControlEntryRecord,
+        UserScramCredentialRecord,
+        RemoveUserScramCredentialRecord,
     )
 }
 

@@ -25,7 +25,23 @@ class Request(NamedTuple):
     def may(
         self, broker: Permits, operation: Operation, resource: ResourceType, name: str = CLUSTER_NAME
     ) -> bool:
+        """Whether the client may. A refusal is written to the audit log."""
+        return broker.authorizer.authorize(
+            self.principal, self.host, operation, resource, name, self.api.name
+        )
+
+    def may_see(
+        self, broker: Permits, operation: Operation, resource: ResourceType, name: str = CLUSTER_NAME
+    ) -> bool:
+        """The same for a list whose unseen items are left out: nobody asked for them by name, so a refusal is
+        not written down."""
         return broker.authorizer.authorize(self.principal, self.host, operation, resource, name)
+
+    def cluster_operations(self, broker: Permits) -> int:
+        """Zero for a client that may not describe the cluster, as Kafka has it."""
+        if not self.may(broker, Operation.DESCRIBE, ResourceType.CLUSTER):
+            return 0
+        return self.operations(broker, ResourceType.CLUSTER)
 
     def operations(self, broker: Permits, resource: ResourceType, name: str = CLUSTER_NAME) -> int:
         """All that may be done with a resource, one bit for each operation (KIP-430). Nothing is refused by

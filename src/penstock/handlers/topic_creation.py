@@ -13,16 +13,24 @@ from penstock.coordinator.coordinator import CoordinatorKind
 from penstock.coordinator.promise import Promise
 from penstock.groups.coordinator import OFFSETS_TOPIC
 from penstock.handlers.forwarding import ask_for
-from penstock.handlers.parts import TopicMaking
+from penstock.handlers.parts import Permits, TopicMaking
 from penstock.handlers.request import Request
 from penstock.handlers.throttling import Mutations
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_request
+from penstock.security.operations import Operation, ResourceType
 from penstock.transactions.coordinator import TRANSACTIONS_TOPIC
 
 _CREATE_VERSION: Final = 7
 _MAX_COMING: Final = 1000
+
+
+def may_create(request: Request, broker: Permits, name: str) -> bool:
+    """By a right on the whole cluster, or on this topic."""
+    return request.may_see(broker, Operation.CREATE, ResourceType.CLUSTER) or request.may(
+        broker, Operation.CREATE, ResourceType.TOPIC, name
+    )
 
 
 def create_topic(

@@ -104,6 +104,11 @@ class Writer:
 
     array = length
 
+    def sized_bytes(self, value: bytes) -> None:
+        """Bytes behind their length, as `Reader.nullable_bytes` reads them."""
+        self.length(len(value))
+        self.data += value
+
     def int32_array(self, values: tuple[int, ...] | list[int]) -> None:
         self.array(len(values))
         self.data += struct.pack(f">{len(values)}i", *values)

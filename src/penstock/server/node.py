@@ -35,7 +35,8 @@ from penstock.raft.timeouts import Timeouts
 from penstock.replication.partitions import Partitions
 from penstock.replication.surroundings import Surroundings
 from penstock.replication.throttle import ReplicationThrottle
-from penstock.security.authorizer import AllowAll
+from penstock.security.authorizer import AllowAll, Authorizer
+from penstock.security.standard_authorizer import StandardAuthorizer
 from penstock.server.cluster.broker_life import BrokerLife, registered_endpoints
 from penstock.server.cluster.cluster_markers import Asks, ClusterMarkers
 from penstock.server.cluster.isr_changes import IsrChanges
@@ -121,7 +122,7 @@ class Node:
             transactions=transactions,
             coordinators=_by_kind(groups, transactions),
             verifier=TransactionsAnywhere(settings.node_id, transactions, peers, leader_of),
-            authorizer=AllowAll(),
+            authorizer=_authorizer(settings, controller),
             quotas=_quotas(settings, clock),
             metrics=_metrics(clock, self._logs),
             fetch_sessions=FetchSessions(settings.max_incremental_fetch_session_cache_slots, random),
@@ -356,6 +357,16 @@ def _why_stray(image: Image, topic: str, index: int) -> str:
         return "the metadata has no such partition"
     replicas = ", ".join(map(str, state.partitions[index].replicas))
     return f"its replicas are on other brokers now ({replicas})"
+
+
+def _authorizer(settings: BrokerSettings, controller: Controller) -> Authorizer:
+    if not settings.authorizer_class_name:
+        return AllowAll()
+    return StandardAuthorizer(
+        lambda: controller.image.acls,
+        settings.super_user_names,
+        allow_if_no_acl=settings.allow_everyone_if_no_acl_found,
+    )
 
 
 def _exists(controller: Controller, topic: str, index: int) -> bool:

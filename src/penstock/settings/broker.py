@@ -17,10 +17,11 @@ from typing import Any, Final
 from penstock.settings import kinds
 from penstock.settings.checks import check_broker
 from penstock.settings.definition import Definition, definitions_of, field_name, setting
-from penstock.settings.errors import SettingError, invalid
+from penstock.settings.errors import SettingError
 from penstock.settings.inert import why_inert
 from penstock.settings.kinds import BOOLEAN, INT_MAX, LIST, STRING
 from penstock.settings.listeners import DEFAULT_PROTOCOL_MAP, LISTENERS, PROTOCOL_MAP, Listener, protected
+from penstock.settings.security import SecuritySettings
 from penstock.settings.sources import collect
 from penstock.settings.synonyms import derive_topic_defaults, synonym_definitions, synonym_text
 from penstock.settings.topic import TopicSettings
@@ -36,7 +37,7 @@ def _nothing_given() -> Mapping[str, str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BrokerSettings:
+class BrokerSettings(SecuritySettings):
     """How one broker works. `BrokerSettings()` has Kafka 4's defaults."""
 
     # fmt: off
@@ -448,10 +449,6 @@ def _with_old_names(given: Mapping[str, str]) -> dict[str, str]:
             texts[new] = text
     if texts.get("node.id", "").strip() == "-1":
         del texts["node.id"]
-    if texts.get("authorizer.class.name", "").strip():
-        why = "this version has no access control, and will not pretend to have it"
-        raise invalid("authorizer.class.name", texts["authorizer.class.name"], why, "nothing, until it has")
-    texts.pop("authorizer.class.name", None)
     return texts
 
 

@@ -56,8 +56,7 @@ _NAMES: Final[dict[str, str]] = {
         principal.builder.class auto.include.jmx.reporter telemetry.max.bytes config.providers
     """,
     _PLAINTEXT: """
-        connection.failed.authentication.delay.ms connections.max.reauth.ms super.users
-        allow.everyone.if.no.acl.found
+        connection.failed.authentication.delay.ms connections.max.reauth.ms
     """,
     _PURGATORY: """
         fetch.purgatory.purge.interval.requests producer.purgatory.purge.interval.requests

@@ -15,7 +15,7 @@ from penstock.handlers.promised import decided, reply_when_done
 from penstock.handlers.reply import Reply, Wait
 from penstock.handlers.request import Request
 from penstock.handlers.throttling import Mutations
-from penstock.handlers.topic_creation import create_topic
+from penstock.handlers.topic_creation import create_topic, may_create
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_response, milliseconds, read_request
@@ -23,7 +23,11 @@ from penstock.security.access import Access, Refusal
 from penstock.security.operations import Operation, ResourceType
 
 VERSIONS: Final = (2, 7)
-ACCESS: Final = (Access(Operation.CREATE, ResourceType.TOPIC, Refusal.EACH),)
+ACCESS: Final = (
+    Access(Operation.CREATE, ResourceType.CLUSTER, Refusal.EACH),
+    Access(Operation.CREATE, ResourceType.TOPIC, Refusal.EACH, when="the cluster does not allow it"),
+    Access(Operation.DESCRIBE_CONFIGS, ResourceType.TOPIC, Refusal.HIDDEN, when="the topic was made"),
+)
 STRICT_FROM: Final = 6  # a client of this version knows that a quota may refuse a topic (KIP-599)
 
 
@@ -39,7 +43,7 @@ def handle(request: Request, broker: ControllerParts) -> Reply | Wait:
 
     def encode() -> bytes:
         results = [
-            _created(broker, topic, promises[topic.name], wanted.validate_only)
+            _created(request, broker, topic, promises[topic.name], wanted.validate_only)
             for topic in {topic.name: topic for topic in wanted.topics}.values()
         ]
         fields = {"throttle_time": throttle_ms, "topics": results}
@@ -60,7 +64,7 @@ def _create(
     try:
         if repeated:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
-        if not request.may(broker, Operation.CREATE, ResourceType.TOPIC, topic.name):
+        if not may_create(request, broker, topic.name):
             raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
         wish = NewTopic(
             topic.name,
@@ -75,16 +79,20 @@ def _create(
 
 
 def _created(
-    broker: ControllerParts, topic: Any, promise: Promise[TopicState], validate_only: bool
+    request: Request, broker: ControllerParts, topic: Any, promise: Promise[TopicState], validate_only: bool
 ) -> dict[str, Any]:
     try:
         made = decided(promise)
     except KafkaError as error:
         return _result(topic.name, error=error)
+    topic_id = None if validate_only else made.topic_id
+    if not request.may_see(broker, Operation.DESCRIBE_CONFIGS, ResourceType.TOPIC, topic.name):
+        hidden = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        return _result(topic.name, topic_id=topic_id, topic_config_error_code=hidden)
     # From v5 on the answer has what the topic became, or would have become.
     return _result(
         topic.name,
-        topic_id=None if validate_only else made.topic_id,
+        topic_id=topic_id,
         num_partitions=len(made.partitions),
         replication_factor=len(made.partitions[0].replicas),
         configs=ConfigEntries(broker).new_topic(

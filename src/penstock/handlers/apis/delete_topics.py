@@ -24,8 +24,9 @@ from penstock.security.operations import Operation, ResourceType
 
 VERSIONS: Final = (1, 6)
 ACCESS: Final = (
-    Access(Operation.DESCRIBE, ResourceType.TOPIC, Refusal.HIDDEN, when="the topic is named by its id"),
-    Access(Operation.DELETE, ResourceType.TOPIC, Refusal.EACH),
+    Access(Operation.DELETE, ResourceType.CLUSTER, Refusal.EACH),
+    Access(Operation.DESCRIBE, ResourceType.TOPIC, Refusal.EACH, when="the cluster does not allow it"),
+    Access(Operation.DELETE, ResourceType.TOPIC, Refusal.EACH, when="the cluster does not allow it"),
 )
 STRICT_FROM: Final = 5  # a client of this version knows that a quota may refuse a topic (KIP-599)
 
@@ -67,10 +68,11 @@ def _delete(
     def decide(image: Image) -> Decision[TopicState]:
         _check_named(name, topic_id, repeated)
         topic = image.topic(name or "", topic_id)
-        if topic is None or not request.may(broker, Operation.DESCRIBE, ResourceType.TOPIC, topic.name):
+        shown = name if name is not None or topic is None else topic.name
+        if shown is not None:
+            _check_permitted(request, broker, shown, is_named=name is not None)
+        if topic is None:
             raise _unknown(name)
-        if not request.may(broker, Operation.DELETE, ResourceType.TOPIC, topic.name):
-            raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Not authorized to delete this topic.")
         if not broker.settings.delete_topic_enable:
             raise KafkaError(ErrorCode.TOPIC_DELETION_DISABLED, "delete.topic.enable is false.")
         mutations.take(len(topic.partitions))
@@ -82,6 +84,14 @@ def _delete(
 def _result(name: str | None, topic_id: bytes, promise: Promise[TopicState]) -> dict[str, Any]:
     try:
         deleted = decided(promise)
+    except _Refused as refused:
+        name = refused.name
+        return {
+            "name": name,
+            "topic_id": topic_id,
+            "error_code": refused.code,
+            "error_message": refused.message,
+        }
     except KafkaError as error:
         return {"name": name, "topic_id": topic_id, "error_code": error.code, "error_message": error.message}
     return {
@@ -90,6 +100,24 @@ def _result(name: str | None, topic_id: bytes, promise: Promise[TopicState]) -> 
         "error_code": ErrorCode.NONE,
         "error_message": None,
     }
+
+
+def _check_permitted(request: Request, broker: ControllerParts, name: str, *, is_named: bool) -> None:
+    """A name that may not be described is refused before anybody looks whether the topic exists. A topic that
+    was asked for by its id keeps its name to itself."""
+    if request.may_see(broker, Operation.DELETE, ResourceType.CLUSTER):
+        return
+    may_describe = request.may(broker, Operation.DESCRIBE, ResourceType.TOPIC, name)
+    if not may_describe or not request.may(broker, Operation.DELETE, ResourceType.TOPIC, name):
+        raise _Refused(name if is_named or may_describe else None)
+
+
+class _Refused(KafkaError):
+    """`name` is the topic's, for a client that may know it."""
+
+    def __init__(self, name: str | None) -> None:
+        super().__init__(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Topic authorization failed.")
+        self.name = name
 
 
 def _check_named(name: str | None, topic_id: bytes, repeated: bool) -> None:

@@ -13,11 +13,15 @@ from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages import encode_response, read_request
 from penstock.protocol.metadata import OPERATIONS_NOT_ASKED, Node
-from penstock.security.access import Open
-from penstock.security.operations import ResourceType
+from penstock.security.access import Access, Refusal
+from penstock.security.operations import Operation, ResourceType
 
 VERSIONS: Final = (0, 2)
-ACCESS: Final = Open("every client must find the brokers; the bits of what it may do are computed")
+ACCESS: Final = (
+    Access(Operation.ALTER, ResourceType.CLUSTER, when="a controller is asked"),
+    Access(Operation.DESCRIBE, ResourceType.CLUSTER, Refusal.HIDDEN, when="operations are asked for"),
+)
+"""Every client may learn of the brokers, or it could not reach them."""
 BROKERS: Final = 1
 CONTROLLERS: Final = 2
 
@@ -26,6 +30,8 @@ def handle(request: Request, broker: MetadataParts) -> Reply:
     wanted = read_request(Api.DESCRIBE_CLUSTER, request.version, request.reader)
     here = CONTROLLERS if request.listener in controller_listeners(broker) else BROKERS
     code, message = _refusal(getattr(wanted, "endpoint_type", BROKERS), here)
+    if here == CONTROLLERS and not request.may(broker, Operation.ALTER, ResourceType.CLUSTER):
+        code, message = ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "Cluster authorization failed."
     told = _controllers(broker) if here == CONTROLLERS else _brokers(request, broker, wanted)
     fields = {
         "throttle_time": 0,
@@ -35,7 +41,7 @@ def handle(request: Request, broker: MetadataParts) -> Reply:
         "cluster_id": broker.cluster_id,
         "controller_id": _controller_id(broker, here),
         "brokers": told if code is ErrorCode.NONE else (),
-        "cluster_authorized_operations": request.operations(broker, ResourceType.CLUSTER)
+        "cluster_authorized_operations": request.cluster_operations(broker)
         if wanted.include_cluster_authorized_operations
         else OPERATIONS_NOT_ASKED,
     }

@@ -30,6 +30,7 @@ VERSIONS: Final = (0, 5)
 ACCESS: Final = (
     Access(Operation.WRITE, ResourceType.TRANSACTIONAL_ID, when="the producer is transactional"),
     Access(Operation.IDEMPOTENT_WRITE, ResourceType.CLUSTER, when="it is not"),
+    Access(Operation.WRITE, ResourceType.TOPIC, when="it is not: any topic will do, instead of the cluster"),
 )
 KNOWS_PRODUCER_FENCED_FROM: Final = 4
 
@@ -59,7 +60,7 @@ def _initialise(request: Request, broker: TransactionParts, wanted: Any) -> Prom
     expected_epoch = getattr(wanted, "producer_epoch", NO_PRODUCER_EPOCH)
     transactional_id = wanted.transactional_id
     if transactional_id is None:
-        if not request.may(broker, Operation.IDEMPOTENT_WRITE, ResourceType.CLUSTER):
+        if not _may_be_idempotent(request, broker):
             return failed(KafkaError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
     elif (refusal := refused_id(request, broker, Operation.WRITE, transactional_id)) is not None:
         return failed(refusal)
@@ -74,3 +75,10 @@ def _initialise(request: Request, broker: TransactionParts, wanted: Any) -> Prom
     return broker.transactions.initialise(
         transactional_id, Initialise(timeout_ms, expected_id, expected_epoch)
     )
+
+
+def _may_be_idempotent(request: Request, broker: TransactionParts) -> bool:
+    """Since KIP-679 it is enough to be allowed to write to some topic."""
+    return request.may_see(
+        broker, Operation.IDEMPOTENT_WRITE, ResourceType.CLUSTER
+    ) or broker.authorizer.authorize_any(request.principal, request.host, Operation.WRITE, ResourceType.TOPIC)

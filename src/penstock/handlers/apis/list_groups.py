@@ -55,8 +55,8 @@ def _is_wanted(request: Request, broker: GroupParts, wanted: Any, group: ListedG
         (not states or group.state.lower() in states)
         and (not types or group.group_type.lower() in types)
         and (
-            request.may(broker, Operation.DESCRIBE, ResourceType.CLUSTER)
-            or request.may(broker, Operation.DESCRIBE, ResourceType.GROUP, group.group_id)
+            request.may_see(broker, Operation.DESCRIBE, ResourceType.CLUSTER)
+            or request.may_see(broker, Operation.DESCRIBE, ResourceType.GROUP, group.group_id)
         )
     )
 

@@ -74,7 +74,7 @@ def _filter(wanted: Any, now_ms: int) -> Callable[[Transaction], bool]:
 
 
 def _may_see(request: Request, broker: TransactionParts, one: Transaction) -> bool:
-    return request.may(broker, Operation.DESCRIBE, ResourceType.TRANSACTIONAL_ID, one.transactional_id)
+    return request.may_see(broker, Operation.DESCRIBE, ResourceType.TRANSACTIONAL_ID, one.transactional_id)
 
 
 def _row(one: Transaction) -> dict[str, Any]:

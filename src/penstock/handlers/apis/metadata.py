@@ -18,7 +18,7 @@ from penstock.handlers.parts import TopicMetadataParts
 from penstock.handlers.reply import Reply
 from penstock.handlers.request import Request
 from penstock.handlers.throttling import Mutations
-from penstock.handlers.topic_creation import auto_created, want_topic
+from penstock.handlers.topic_creation import auto_created, may_create, want_topic
 from penstock.protocol import metadata
 from penstock.protocol.apis import NEVER
 from penstock.protocol.errors import ErrorCode, KafkaError
@@ -31,7 +31,9 @@ VERSIONS: Final = (0, 13)
 ACCESS: Final = (
     Access(Operation.DESCRIBE, ResourceType.TOPIC, Refusal.EACH, when="the topic is named"),
     Access(Operation.DESCRIBE, ResourceType.TOPIC, Refusal.HIDDEN, when="all topics are asked for"),
-    Access(Operation.CREATE, ResourceType.TOPIC, Refusal.EACH, when="the topic would be created"),
+    Access(Operation.CREATE, ResourceType.CLUSTER, Refusal.EACH, when="the topic would be created"),
+    Access(Operation.CREATE, ResourceType.TOPIC, Refusal.EACH, when="so, and not by the cluster's right"),
+    Access(Operation.DESCRIBE, ResourceType.CLUSTER, Refusal.HIDDEN, when="the cluster's operations are"),
 )
 
 
@@ -43,7 +45,7 @@ def handle(request: Request, broker: TopicMetadataParts) -> Reply:
         cluster_id=broker.cluster_id,
         controller_id=controller_node(broker),
         topics=_topics(request, wanted, broker),
-        cluster_operations=request.operations(broker, ResourceType.CLUSTER)
+        cluster_operations=request.cluster_operations(broker)
         if wanted.include_cluster_operations
         else metadata.OPERATIONS_NOT_ASKED,
     )
@@ -68,7 +70,7 @@ def _selected(request: Request, wanted: MetadataRequest, broker: TopicMetadataPa
         return [
             _describe(view, topic)
             for topic in image.topics.values()
-            if request.may(broker, Operation.DESCRIBE, ResourceType.TOPIC, topic.name)
+            if request.may_see(broker, Operation.DESCRIBE, ResourceType.TOPIC, topic.name)
         ]
     items = dict.fromkeys(wanted.topics)  # a topic that is named twice is answered once
     return [_topic(request, item, wanted.allow_auto_creation, broker, view) for item in items]
@@ -84,8 +86,11 @@ def _topic(
     image = broker.controller.image
     if wanted.name is None:
         found = image.topic("", wanted.topic_id)
-        if found is None or not request.may(broker, Operation.DESCRIBE, ResourceType.TOPIC, found.name):
+        if found is None:
             return TopicInfo(ErrorCode.UNKNOWN_TOPIC_ID, None, wanted.topic_id, False, ())
+        if not request.may(broker, Operation.DESCRIBE, ResourceType.TOPIC, found.name):
+            # Ids are no secret: a client that has one was allowed to see the topic before.
+            return TopicInfo(ErrorCode.TOPIC_AUTHORIZATION_FAILED, None, wanted.topic_id, False, ())
         return _describe(view, found)
     name = wanted.name
     if not request.may(broker, Operation.DESCRIBE, ResourceType.TOPIC, name):
@@ -105,7 +110,7 @@ def _create(request: Request, name: str, allowed: bool, broker: TopicMetadataPar
     check_name(name)
     if not (allowed and broker.settings.auto_create_topics_enable):
         return
-    if not request.may(broker, Operation.CREATE, ResourceType.TOPIC, name):
+    if not may_create(request, broker, name):
         raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
     want_topic(broker, auto_created(broker, name), Mutations(request, broker, strict_from=NEVER), request)
 

@@ -16,8 +16,8 @@ from penstock.security.operations import Operation, ResourceType
 
 VERSIONS: Final = (2, 4)
 ACCESS: Final = (
-    Access(Operation.DESCRIBE, ResourceType.TOPIC, Refusal.EACH),
-    Access(Operation.CLUSTER_ACTION, ResourceType.CLUSTER, Refusal.EACH, when="the topic may not be"),
+    Access(Operation.CLUSTER_ACTION, ResourceType.CLUSTER, Refusal.EACH),
+    Access(Operation.DESCRIBE, ResourceType.TOPIC, Refusal.EACH, when="a client asks, and no node"),
 )
 
 
@@ -25,7 +25,7 @@ def handle(request: Request, broker: DataParts) -> Reply:
     wanted = read_request(Api.OFFSET_FOR_LEADER_EPOCH, request.version, request.reader)
     topics = []
     for topic in wanted.topics:
-        allowed = request.may(broker, Operation.CLUSTER_ACTION, ResourceType.CLUSTER) or request.may(
+        allowed = request.may_see(broker, Operation.CLUSTER_ACTION, ResourceType.CLUSTER) or request.may(
             broker, Operation.DESCRIBE, ResourceType.TOPIC, topic.topic
         )
         partitions = [_end_offset(broker, topic.topic, part, allowed) for part in topic.partitions]

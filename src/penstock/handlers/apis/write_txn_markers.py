@@ -38,7 +38,7 @@ Outcomes = dict[tuple[str, int], Promise[ErrorCode]]  # by topic and partition
 
 def handle(request: Request, broker: GroupDataParts) -> Reply | Wait:
     wanted = read_request(Api.WRITE_TXN_MARKERS, request.version, request.reader)
-    allowed = request.may(broker, Operation.ALTER, ResourceType.CLUSTER) or request.may(
+    allowed = request.may_see(broker, Operation.ALTER, ResourceType.CLUSTER) or request.may(
         broker, Operation.CLUSTER_ACTION, ResourceType.CLUSTER
     )
     written = [(each, _write(broker, each) if allowed else None) for each in wanted.markers]

@@ -282,7 +282,7 @@ def _produce_routes(routes: ProduceRoutes) -> tuple[Route, ...]:
 
 def _refused_routes() -> tuple[Route, ...]:
     """What version 3 documents and Penstock does not do yet; no pretence of an empty list."""
-    acls = "Access lists are not there yet: the broker allows everything to everybody."
+    acls = "Access lists are not offered by the proxy: Kafka's own tools and clients change them."
     moves = "Reassignments are not there yet: a cluster has one broker."
     return (
         *(_refuse(method, f"{CLUSTER}/acls", acls) for method in ("GET", "POST", "DELETE")),

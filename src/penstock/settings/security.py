@@ -1,0 +1,35 @@
+"""Settings of a broker about who may do what. What `ssl.…`, `sasl.…` and `listener.name.…` say of each
+listener is read by the server from the texts that were given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from penstock.settings import kinds
+from penstock.settings.definition import setting
+from penstock.settings.kinds import BOOLEAN, STRING
+
+STANDARD_AUTHORIZER: Final = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecuritySettings:
+    """The part of `BrokerSettings` that is about security."""
+
+    # fmt: off
+    authorizer_class_name: str = setting(
+        "authorizer.class.name", kinds.one_of("", STANDARD_AUTHORIZER), "",
+        "Kafka's StandardAuthorizer checks every request against access control entries; nothing allows all.")
+    super_users: str = setting(
+        "super.users", STRING, "",
+        "Principals that may do everything, as User:admin;User:broker. Only with an authorizer.")
+    allow_everyone_if_no_acl_found: bool = setting(
+        "allow.everyone.if.no.acl.found", BOOLEAN, False,
+        "Whether a resource that no access control entry names is open to everybody.")
+    # fmt: on
+
+    @property
+    def super_user_names(self) -> frozenset[str]:
+        """As Kafka writes principals, such as `User:admin`."""
+        return frozenset(name.strip() for name in self.super_users.split(";") if name.strip())
