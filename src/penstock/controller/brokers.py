@@ -199,7 +199,9 @@ def decide_fence(image: Image, broker: BrokerState, rules_of: RulesOf) -> list[M
 def decide_unregister(image: Image, broker_id: int, rules_of: RulesOf) -> list[MetadataRecord]:
     broker = image.brokers.get(broker_id)
     if broker is None:
-        raise KafkaError(ErrorCode.BROKER_ID_NOT_REGISTERED, f"broker {broker_id} is not registered")
+        raise KafkaError(
+            ErrorCode.BROKER_ID_NOT_REGISTERED, f"Broker ID {broker_id} is not currently registered"
+        )
     forget = UnregisterBrokerRecord(broker_id, broker.broker_epoch)
     return [*_without(image, broker_id, rules_of, frozenset()), forget]
 

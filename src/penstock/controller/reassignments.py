@@ -26,7 +26,9 @@ def decide_reassign(
 ) -> list[MetadataRecord]:
     """Begin or change a reassignment; without `replicas` the present one is taken back."""
     if not 0 <= index < len(topic.partitions):
-        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{topic.name} has no partition {index}.")
+        raise KafkaError(
+            ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find partition {topic.name}:{index}."
+        )
     state = topic.partitions[index]
     move = _back(state, rules) if replicas is None else _towards(image, state, replicas, may_change_factor)
     record = decide_change(
@@ -42,19 +44,23 @@ def decide_reassign(
     return [] if record is None else [record]
 
 
+def _problem(image: Image, target: tuple[int, ...]) -> str | None:
+    """What is wrong with a list of replicas, in Kafka's words."""
+    if not target:
+        return "an empty replica list."
+    unknown = [node for node in sorted(target) if node not in image.brokers]
+    if unknown:
+        return f"broker {unknown[0]}, but no such broker is registered."
+    repeated = [node for node in sorted(target) if target.count(node) > 1]
+    return f"the broker {repeated[0]} more than once." if repeated else None
+
+
 def _towards(image: Image, state: PartitionState, replicas: Sequence[int], may_change_factor: bool) -> Move:
     target = tuple(replicas)
-    unknown = [node for node in target if node not in image.brokers]
-    if not target or len(set(target)) < len(target) or any(node < 0 for node in target):
-        problem = "an empty replica list." if not target else "a broker more than once or no broker's id."
-        raise KafkaError(
-            ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"The manual partition assignment includes {problem}"
-        )
-    if unknown:
-        raise KafkaError(
-            ErrorCode.INVALID_REPLICA_ASSIGNMENT,
-            f"The manual partition assignment includes broker {unknown[0]}, but it is not registered.",
-        )
+    problem = _problem(image, target)
+    if problem is not None:
+        message = f"The manual partition assignment includes {problem}"
+        raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
     if not may_change_factor and len(target) != len(_original(state)):
         raise KafkaError(
             ErrorCode.INVALID_REPLICATION_FACTOR,

@@ -127,7 +127,8 @@ class GroupShard:
         """As ConsumerGroupDescribe shows it."""
         group = self._groups.find(group_id, ConsumerGroup)
         if group is None:
-            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a consumer group.")
+            what = "not found" if self._groups.get(group_id) is None else "is not a consumer group"
+            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} {what}.")
         return group.describe(self._consumer.default_assignor)
 
     def delete_group(self, group_id: str) -> tuple[Decision, None]:

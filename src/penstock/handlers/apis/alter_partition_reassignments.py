@@ -64,7 +64,9 @@ def _decide_all(image: Image, wanted: Any, broker: ControllerParts) -> Decision[
         for part in item.partitions:
             try:
                 if topic is None:
-                    raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"There is no topic {item.name}.")
+                    raise KafkaError(
+                        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find a topic named {item.name}."
+                    )
                 records += decide_reassign(
                     image,
                     topic,

@@ -37,7 +37,7 @@ def handle(request: Request, broker: GroupParts) -> Outcome:
     def encode() -> bytes:
         rows = [_row(broker, group_id, promise) for group_id, promise in promises.items()]
         if wanted.include_authorized_operations:
-            for row in rows:
+            for row in (row for row in rows if row["error_code"] is ErrorCode.NONE):
                 row["authorized_operations"] = request.operations(broker, ResourceType.GROUP, row["group_id"])
         fields = {"throttle_time": 0, "groups": rows}
         return encode_response(Api.CONSUMER_GROUP_DESCRIBE, request.version, fields)

@@ -39,10 +39,10 @@ def handle(request: Request, broker: MetadataParts) -> Reply:
         "error_message": message,
         "endpoint_type": here,
         "cluster_id": broker.cluster_id,
-        "controller_id": _controller_id(broker, here),
+        "controller_id": _controller_id(broker, here) if code is ErrorCode.NONE else -1,
         "brokers": told if code is ErrorCode.NONE else (),
         "cluster_authorized_operations": request.cluster_operations(broker)
-        if wanted.include_cluster_authorized_operations
+        if wanted.include_cluster_authorized_operations and code is ErrorCode.NONE
         else OPERATIONS_NOT_ASKED,
     }
     return Reply([encode_response(Api.DESCRIBE_CLUSTER, request.version, fields)])

@@ -24,8 +24,9 @@ BATCHED_FROM: Final = 3
 
 def handle(request: Request, broker: GroupParts) -> Outcome:
     wanted = read_request(Api.LEAVE_GROUP, request.version, request.reader)
+    leavers = _leavers(request.version, wanted)
     if request.may(broker, Operation.READ, ResourceType.GROUP, wanted.group_id):
-        promise = broker.groups.leave(wanted.group_id, _leavers(request.version, wanted))
+        promise = broker.groups.leave(wanted.group_id, leavers)
     else:
         promise = failed(KafkaError(ErrorCode.GROUP_AUTHORIZATION_FAILED))
 
@@ -33,6 +34,11 @@ def handle(request: Request, broker: GroupParts) -> Outcome:
         try:
             return _encode(request.version, ErrorCode.NONE, outcome(promise))
         except KafkaError as error:
+            if error.code is ErrorCode.UNKNOWN_MEMBER_ID:  # there is no such group: each member is unknown
+                unknown = [
+                    LeaveResult(leaver.member_id, leaver.instance_id, error.code) for leaver in leavers
+                ]
+                return _encode(request.version, ErrorCode.NONE, unknown)
             return _encode(request.version, error.code, [])
 
     return reply_when_done(broker, [promise], encode)
