@@ -162,6 +162,7 @@ def test_spark_runs_on_the_java_of_the_wheel(tmp_path: Path) -> None:
         "uname",
         "nice",
         "id",
+        "rm",
     ):
         for directory in ("/bin", "/usr/bin"):
             if os.path.exists(f"{directory}/{name}") and not (tools / name).exists():
@@ -179,6 +180,8 @@ def test_spark_runs_on_the_java_of_the_wheel(tmp_path: Path) -> None:
         [sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=100
     )
     assert "rows 3 21." in done.stdout, done.stderr
+    noise = [line for line in done.stderr.splitlines() if " WARN " in line or "log4j" in line]
+    assert not noise, "Spark warns of nothing that a user could act on"
 
 
 @pytest.mark.parametrize(("error", "is_told"), [(EOFError(), False), (ValueError("no number"), True)])
