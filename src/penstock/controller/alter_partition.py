@@ -61,7 +61,7 @@ def _partition(image: Image, wanted: WantedIsr) -> PartitionState:
 
 
 def _check_leader(state: PartitionState, broker_id: int, wanted: WantedIsr) -> None:
-    """The one who leads now, knowing the latest change."""
+    """Only the present leader, which knows the latest change, may ask."""
     if wanted.leader_epoch > state.leader_epoch or wanted.partition_epoch > state.partition_epoch:
         raise KafkaError(
             ErrorCode.NOT_CONTROLLER, "the leader knows of a newer change: this controller is behind"

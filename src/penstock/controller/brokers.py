@@ -57,7 +57,7 @@ class Heartbeat:
 
 @dataclass(frozen=True, slots=True)
 class HeartbeatAnswer:
-    """What the broker is told: is it fenced, has it caught up, may it go?"""
+    """What a heartbeat is answered: is the broker fenced, has it caught up, may it stop?"""
 
     fenced: bool
     caught_up: bool
@@ -87,7 +87,7 @@ class Sessions:
 
     def know_who_leaves(self, image: Image, broker_id: int) -> bool:
         """Whether all brokers that stay have followed the metadata up to where this one began to leave, so
-        that they lead, or know who does."""
+        that each of its partitions is led elsewhere, and they know it."""
         since = self._leaving.get(broker_id, -1)
         staying = (other for other in image.brokers.values() if other.is_active)
         return all(

@@ -1,5 +1,5 @@
-"""The way from a node to the active controller, as those see it who ask. Sockets and the simulator have
-theirs."""
+"""The way from a node to the active controller. `server` implements it with sockets, and the simulator with
+its own network."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from penstock.protocol.apis import Api
 
 
 class ControllerChannel(Protocol):
-    """Asks whoever is the active controller."""
+    """Sends requests to the active controller, wherever it is."""
 
     def ask(self, api: Api, version: int, body: bytes) -> Promise[bytes]:
         """The body of the answer. A new controller is asked again until there is one; what was asked may then

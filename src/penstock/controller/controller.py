@@ -39,8 +39,8 @@ Decision = tuple[list[MetadataRecord], Result]
 
 
 class Watcher(Protocol):
-    """Who brings the broker in line with the metadata: makes logs for new partitions, removes those of
-    deleted topics."""
+    """Brings the broker in line with the metadata: makes logs for new partitions, removes those of deleted
+    topics."""
 
     def follow(self, old: Image, new: Image) -> None: ...
 

@@ -27,8 +27,8 @@ def is_reserved(directory: bytes) -> bool:
 
 
 def is_online(directory: bytes, online: Collection[bytes]) -> bool:
-    """Whether a replica in this directory can be served, by what its broker says of those that it has. A
-    broker that has told of none is as good as all of them."""
+    """Whether a replica in this directory can be served, by what its broker says of its directories. A
+    broker that has named none has all of them online."""
     if directory in (MIGRATING, UNASSIGNED):
         return True
     return directory != LOST and (not online or directory in online)

@@ -45,8 +45,8 @@ _NOTHING: Final[Mapping[str, str]] = {}
 
 @dataclass(frozen=True, slots=True)
 class PartitionState:
-    """Who holds and who leads a partition. `leader` is one of `isr`, or NO_LEADER; `isr` and `elr` are of
-    `replicas`, and nobody is in both."""
+    """The replicas and the leader of a partition. `leader` is one of `isr`, or NO_LEADER. `isr` and `elr` are
+    subsets of `replicas`, and have no member in common."""
 
     replicas: tuple[int, ...]
     isr: tuple[int, ...]
@@ -54,9 +54,9 @@ class PartitionState:
     leader_epoch: int
     partition_epoch: int
     elr: tuple[int, ...] = ()
-    """Left the ISR when it was small, and have all that is committed: they may lead (KIP-966)."""
+    """Replicas that left a small ISR and have all that is committed: they may lead (KIP-966)."""
     last_known_elr: tuple[int, ...] = ()
-    """Who led last, while nobody leads: the likeliest to have most, and promised nothing."""
+    """The last leader, while there is none: it probably has the most, but nothing is guaranteed."""
     removing: tuple[int, ...] = ()
     """Of `replicas`, those that leave when a reassignment is over."""
     adding: tuple[int, ...] = ()

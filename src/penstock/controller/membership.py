@@ -1,4 +1,4 @@
-"""Brokers as the active controller sees them: who registers, who is heard of, who is fenced.
+"""Brokers as the active controller sees them: they register, send heartbeats and are fenced.
 
 The decisions are in `penstock.controller.brokers`; here they are submitted, and silence is noticed.
 Handlers of BrokerRegistration and BrokerHeartbeat call it, and a node that is alone calls it for itself.
@@ -87,7 +87,7 @@ class Membership:
         return self._controller.submit(decide)
 
     def tick(self) -> None:
-        """Fence who has been silent for too long; let preferred replicas lead now and then."""
+        """Fence brokers that have been silent for too long; let preferred replicas lead now and then."""
         now = self._clock.monotonic()
         missed, self._ticked_at = now - self._ticked_at, now
         if not self._controller.is_active:

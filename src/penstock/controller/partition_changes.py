@@ -1,8 +1,8 @@
-"""What becomes of a partition when brokers come and go or its replicas move: its ISR, its leader, and who
-else may lead (KIP-966).
+"""What becomes of a partition when brokers come and go or its replicas move: its ISR, its leader, and
+the replicas that may lead besides (KIP-966).
 
-Pure: a partition and who is active in, a record out, or none when nothing changes. Called by the decisions
-about brokers, by `penstock.controller.alter_partition` and by `penstock.controller.reassignments`.
+Pure: a partition and the active brokers in, a record out, or none when nothing changes. Called by the
+decisions about brokers, by `penstock.controller.alter_partition` and by `penstock.controller.reassignments`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Rules(NamedTuple):
     """What a partition's topic says."""
 
     min_isr: int
-    """`min.insync.replicas`: below it nothing is committed, so whoever leaves the ISR then lacks nothing."""
+    """`min.insync.replicas`: below it nothing is committed, so a replica that leaves then lacks nothing."""
     unclean: bool
     """`unclean.leader.election.enable`: a leader that may lack what was committed is better than none."""
 
@@ -124,9 +124,9 @@ def _elect(
     *,
     prefer_first: bool,
 ) -> _Target:
-    """The leader stays while it can. After it comes the first replica of the ISR, then an eligible one, which
-    has all that is committed, too; then, when nobody is left who surely has it, the last leader; then, where
-    that is allowed, any."""
+    """The leader stays while it can. Otherwise the first replica of the ISR leads; then an eligible one,
+    which has all that is committed, too; then, when no replica surely has it, the last leader; then, where
+    unclean elections are allowed, any replica."""
     in_order = [node for node in state.replicas if node in isr]
     if prefer_first and in_order and in_order[0] == state.replicas[0]:
         return _Target(in_order[0], isr)
@@ -154,10 +154,14 @@ def _eligible(
     emptied: frozenset[int],
     offline: frozenset[int],
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Who has all that is committed without being in the ISR, and who led last when nobody does now. While
-    the ISR is large enough more is committed without them: then nobody. After an unclean election nothing
-    is promised any more. When the last leader has lost its disk, those who were eligible last take its
-    place; when its directory is offline, too, but if there is nobody else it may come back."""
+    """The replicas that have all that is committed without being in the ISR, and the last leader when there
+    is none now.
+
+    While the ISR is large enough, more is committed without the others: then no replica is eligible. After
+    an unclean election nothing is guaranteed any more. When the last leader has lost its disk, or its
+    directory is offline, the replicas that were eligible last take its place; if there are none, a leader
+    whose directory is offline may come back.
+    """
     elr: tuple[int, ...] = ()
     if len(target.isr) < rules.min_isr and not target.unclean:
         had = {*state.elr, *state.isr} - {*target.isr, *lost}

@@ -1,6 +1,6 @@
 """Raft with its log and its files, as the controller drives it: propose, take a turn, read what is committed.
 
-Whoever calls it holds the controller's lock. A node that is the only voter elects itself when it is built,
+The caller holds the controller's lock. A node that is the only voter elects itself when it is built,
 and what it proposes is committed when it is durable. With several, requests leave by `post`, which must not
 block, and answers to requests of others complete the promises of `receive`.
 """
@@ -87,7 +87,7 @@ class Quorum:
 
     def receive(self, read: Callable[[int], Request]) -> Promise[Response]:
         """A request of another node, which `read` makes when it is given a number; the answer comes with a
-        later turn, or never: whoever waits has a deadline and calls `forget`."""
+        later turn, or never: the caller has a deadline and calls `forget`."""
         self._last_asked += 1
         request = read(self._last_asked)
         promise: Promise[Response] = Promise()

@@ -1,8 +1,8 @@
 """The quorum's log in our own segments: `__cluster_metadata-0` with its snapshots beside it, as Raft wants
 it.
 
-An implementation of `penstock.raft.log:RaftLog` on `penstock.storage.log:Log`. Whoever calls it drives Raft,
-alone; the log's lock is taken, because housekeeping flushes it too.
+An implementation of `penstock.raft.log:RaftLog` on `penstock.storage.log:Log`. Its only caller is the
+driver of Raft. It takes the log's lock, because housekeeping flushes the log too.
 """
 
 from __future__ import annotations

@@ -204,7 +204,7 @@ def _checked(replicas: Sequence[int], image: Image, factor: int) -> Sequence[int
 
 
 def _partition(image: Image, topic_id: bytes, index: int, replicas: Sequence[int]) -> PartitionRecord:
-    """In sync is who is there; who is not joins when it has fetched everything."""
+    """The brokers that serve are in sync; another one joins when it has fetched everything."""
     isr = tuple(broker for broker in replicas if image.is_active(broker))
     directories = known(tuple(image.default_directory(broker) for broker in replicas))
     return PartitionRecord(

@@ -1,4 +1,4 @@
-"""What a decision of a coordinator consists of, and what the one who decides is given for it."""
+"""What a decision of a coordinator consists of, and the context that is given to the code that decides."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class State(Protocol):
         ...
 
     def on_unloaded(self, error: KafkaError) -> None:
-        """The shard is no longer ours: whoever waits here is told so, through `Context.fail`."""
+        """The shard is no longer this broker's: requests that wait are failed, through `Context.fail`."""
         ...
 
 

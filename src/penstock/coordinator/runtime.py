@@ -53,7 +53,7 @@ class _Shard(Generic[S]):
 
 
 class Runtime(Generic[S]):
-    """All shards of this broker. Whoever asks for a shard that is not here is told where to look instead."""
+    """All shards of this broker. A request for a shard that is not here is refused with NOT_COORDINATOR."""
 
     def __init__(
         self, topic: str, clock: Clock, new_state: Callable[[Context], S], codec: Codec = Codec.NONE
@@ -102,7 +102,7 @@ class Runtime(Generic[S]):
             self._timers.cancel_all(index)
             if loaded:
                 shard.state.on_unloaded(error)
-            # What was decided but not committed may be lost: those who asked must not hear a yes.
+            # What was decided but not committed may be lost: its requests must not be answered with success.
             answers = [
                 PromisedAnswer(answer.promise, None, error) for _, group in shard.deferred for answer in group
             ]
@@ -129,14 +129,14 @@ class Runtime(Generic[S]):
         if shard is None or shard.phase is not Phase.LOADING:
             return
         try:
-            # Without the lock: while it is loading nobody else touches the shard; who asks is told so.
+            # Without the lock: nothing else touches the shard while it is loading, and requests are refused.
             count = self._replay_all(shard)
         except KafkaError as error:
             shard.phase = Phase.FAILED
             _log.info("%s-%d is not loaded: %s", self._topic, index, error)  # another leads it by now
             return
         except Exception:
-            # Answering from half a log would tell consumers that they never committed anything.
+            # An answer from half a log would mean to consumers that they never committed anything.
             shard.phase = Phase.FAILED
             _log.exception("%s-%d could not be loaded; its groups are not served", self._topic, index)
             return
@@ -165,8 +165,8 @@ class Runtime(Generic[S]):
     # Questions and decisions
 
     def submit(self, index: int, decide: Callable[[S], Decision]) -> None:
-        """Take one decision in a shard; KafkaError when the shard is not here or refuses. Who waits for the
-        outcome holds a promise that the decision completes through its context."""
+        """Take one decision in a shard; KafkaError when the shard is not here or refuses. The caller
+        waits for a promise, which the decision completes through its context."""
         shard = self._active(index)
         with shard.lock:
             self._check(shard, index)  # once more: it may have been unloaded before the lock was ours
@@ -313,7 +313,7 @@ class Runtime(Generic[S]):
 
 
 def _give(answers: Iterable[PromisedAnswer]) -> None:
-    """Without any lock: completing a promise wakes whoever waits for it."""
+    """Without any lock: completing a promise wakes the request that waits for it."""
     for answer in answers:
         answer.give()
 
@@ -351,5 +351,5 @@ _COORDINATOR_ERRORS = {
 
 
 def _as_coordinator_error(error: KafkaError) -> KafkaError:
-    """What a client of the coordinator is told when the internal topic refuses a write (as Kafka does)."""
+    """The error for a client of the coordinator when the internal topic refuses a write, as in Kafka."""
     return KafkaError(_COORDINATOR_ERRORS.get(error.code, error.code), error.message)

@@ -39,7 +39,7 @@ class ShardLog(Protocol):
         ...
 
     def wake_waiters(self) -> None:
-        """Wake whoever waits for what was appended: without the shard's lock, because they may come here."""
+        """Wake the requests that wait for what was appended. The shard's lock is not held meanwhile."""
         ...
 
     @property

@@ -1,4 +1,4 @@
-"""Deadlines of many shards on one clock that is handed in. A heap and no thread: whoever drives it asks for
+"""Deadlines of many shards on one clock that is handed in. A heap and no thread: the driver asks for
 `next_deadline` and calls `pop_due`.
 """
 

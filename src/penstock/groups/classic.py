@@ -163,7 +163,7 @@ class ClassicProtocol:
         return self._phases.prepare(group) if rebalance else NOTHING
 
     def stop_upgraded(self, group: ClassicGroup) -> None:
-        """The group goes over to the consumer protocol: those who wait have to join again there."""
+        """The group goes over to the consumer protocol: members that wait have to join again there."""
         self._context.cancel(join_key(group.group_id))
         self._context.cancel(sync_key(group.group_id))
         for member in group.members.values():

@@ -347,7 +347,7 @@ class ClassicGroup:
         return True
 
     def begin_generation(self, now_ms: int) -> None:
-        """Those who have joined are the next generation."""
+        """The members that have joined are the next generation."""
         self.generation_id += 1
         self.pending_sync.clear()
         if self.members:

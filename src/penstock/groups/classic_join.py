@@ -61,8 +61,8 @@ class Joining:
         return self._join_new_dynamic(group, request, promise, f"{request.client.client_id}-{self._new_id()}")
 
     def _accepts(self, group: ClassicGroup, member_id: str) -> bool:
-        """Whether there is room. While members join, those who have joined count: the last of too many are
-        sent away."""
+        """Whether there is room. While members join, only those that have joined count: the last of too many
+        are refused."""
         largest = self._settings.classic_max_size
         if group.state is ClassicState.EMPTY:
             return True
@@ -150,7 +150,7 @@ class Joining:
             self._phases.renew_heartbeat(group, member)
             is_leader = group.leader == member_id
             skips = request.supports_skipping_assignment
-            # Before v9 nobody can be told to skip the assignment, so the leader is told that it is another.
+            # Before v9 a leader cannot be asked to skip the assignment, so the answer names another leader.
             result = JoinResult(
                 ErrorCode.NONE,
                 member_id,
@@ -169,8 +169,8 @@ class Joining:
         return Decision((record,), after, failed)
 
     def _replace_static(self, group: ClassicGroup, old_member_id: str, member_id: str) -> ClassicMember:
-        """The same member under a new id, in the old one's place; whoever still waits under the old id is
-        fenced."""
+        """The same member under a new id, in the place of the old one. A request that waits under the old id
+        is fenced."""
         old = group.members[old_member_id]
         self._phases.answer_waiting(old, ErrorCode.FENCED_INSTANCE_ID)
         self._context.cancel(heartbeat_key(group.group_id, old_member_id))

@@ -87,8 +87,8 @@ class Rebalance:
         self._context.schedule(join_key(group_id), group.rebalance_timeout_ms, expire)
 
     def _complete_join(self, group: ClassicGroup) -> Decision:
-        """Who has joined is in; a dynamic member that has not is out. Static ones stay until their session
-        ends."""
+        """Members that have joined are in, and dynamic members that have not are out. Static members stay
+        until their session ends."""
         self._context.cancel(join_key(group.group_id))
         for member in list(group.members.values()):
             if member.joining is None and member.instance_id is None:

@@ -315,8 +315,8 @@ class ConsumerProtocol:
         return Decision(tuple(draft.records)), result
 
     def fence(self, group: ConsumerGroup, leavers: list[Member]) -> Decision:
-        """Members go, by their own will or not. Who stays shares their partitions in the next epoch; a group
-        that has only classic members left becomes a classic one."""
+        """Members leave, by request or by timeout. The others share their partitions in the next epoch. A
+        group that has only classic members left becomes a classic one."""
         draft = Draft(group, self._context.now_ms())
         for member in leavers:
             draft.remove_member(member.member_id)

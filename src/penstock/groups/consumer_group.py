@@ -99,7 +99,9 @@ class ConsumerGroup:
     static_members: dict[str, str] = field(default_factory=dict)  # instance id → member id
     targets: dict[str, Assignment] = field(default_factory=dict)
     regexes: dict[str, RegexValue] = field(default_factory=dict)
-    owners: dict[tuple[bytes, int], str] = field(default_factory=dict)  # who has, or still holds, a partition
+    owners: dict[tuple[bytes, int], str] = field(
+        default_factory=dict
+    )  # the member that has, or still holds, a partition
     seen_topics: object = None  # the version of all topics that `topics` was last compared with
 
     # Replay

@@ -26,7 +26,7 @@ class ClassicMetadata(NamedTuple):
 
 
 class MemberValue(NamedTuple):
-    """What a member has told of itself."""
+    """What a member says of itself."""
 
     instance_id: str | None
     rack_id: str | None

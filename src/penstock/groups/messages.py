@@ -16,7 +16,7 @@ NO_GENERATION: Final = -1
 
 
 class Client(NamedTuple):
-    """Who sent a request, as `DescribeGroups` shows it."""
+    """The client that sent a request, as `DescribeGroups` shows it."""
 
     client_id: str
     host: str
@@ -92,7 +92,7 @@ class LeaveResult(NamedTuple):
 
 
 class CommitIdentity(NamedTuple):
-    """Who commits offsets: a member, or nobody's member with generation -1."""
+    """The client that commits offsets: a member, or a client without a group, with generation -1."""
 
     member_id: str
     instance_id: str | None

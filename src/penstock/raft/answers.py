@@ -1,4 +1,4 @@
-"""How a node answers a request: every answer carries the request's number back, and says who leads."""
+"""How a node answers a request: every answer carries the request's number back, and names the leader."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def on_vote_request(state: State, request: VoteRequest) -> None:
     granted = _may_grant(state, request)
     if granted and not request.pre_vote and state.voted_for is None:
         state.voted_for = request.source
-        # The one who has this vote gets its time to win before this node stands itself.
+        # The candidate gets its time to win before this node stands itself.
         take(state, Unattached(state.election_deadline()))
     elif granted and request.pre_vote and isinstance(state.role, Prospective) and _gives_way(state, request):
         take(state, Unattached(state.election_deadline()))
@@ -66,8 +66,8 @@ def on_vote_request(state: State, request: VoteRequest) -> None:
 
 def on_vote_response(state: State, response: VoteResponse) -> None:
     if not (response.pre_vote and response.granted):
-        # Who would vote for this node does not hear the leader that it names: following that one again would
-        # lose the vote, round after round, when the leader is gone for good.
+        # A voter that grants a pre-vote does not hear the leader that its answer names. Following that leader
+        # again would lose the vote, round after round, when the leader is gone for good.
         observe(state, response)
     role = state.role
     expected = Prospective if response.pre_vote else Candidate

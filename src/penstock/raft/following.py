@@ -45,7 +45,7 @@ def fetch(state: State, follower: Follower) -> None:
 
 
 def tick_unattached(state: State, role: Unattached) -> None:
-    """Ask some voter who leads: it may have begun before this node did."""
+    """Ask some voter for the leader: the epoch may have begun before this node started."""
     now = state.now_ms()
     if state.others and (role.asked is None or now >= role.asked.deadline):
         role.asked = _ask(state, state.random.choice(state.others), max_wait_ms=0)

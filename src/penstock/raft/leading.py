@@ -28,7 +28,7 @@ longest."""
 
 
 def become_leader(state: State, granted: frozenset[int]) -> None:
-    """Begin the epoch's log with a batch of its own, and tell the others."""
+    """Begin the epoch's log with a batch of its own, and announce it to the other voters."""
     now = state.now_ms()
     start = state.log.end_offset
     batch = leader_change(state.node_id, state.voters, granted, state.clock.now_ms())
@@ -156,7 +156,7 @@ def leave_if_removed(state: State) -> None:
 
 
 def answer_waiting(state: State) -> None:
-    """Answer the fetches for which there is something to tell now."""
+    """Answer the held fetches for which there is something new."""
     leader = state.role
     if isinstance(leader, Leader):
         for node, waiting in list(leader.waiting.items()):
@@ -171,7 +171,7 @@ def on_epoch_response(state: State, response: BeginQuorumEpochResponse | EndQuor
 
 
 def _announce(state: State, leader: Leader) -> None:
-    """Tell every voter that has not fetched lately who leads."""
+    """Announce the leader to every voter that has not fetched lately."""
     now = state.now_ms()
     period = state.timeouts.fetch_timeout_ms / 2
     leader.begin_at = now + period

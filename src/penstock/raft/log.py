@@ -1,8 +1,7 @@
 """The log that Raft replicates, as Raft sees it: batches that carry their epoch, and snapshots of what went
 before.
 
-The real one stands in our own segments (`penstock.controller.quorum_log`). Nothing here writes; the core
-calls it.
+`penstock.controller.quorum_log` implements it with our own segments. The core of Raft calls it.
 """
 
 from __future__ import annotations

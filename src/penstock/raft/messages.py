@@ -35,7 +35,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResponseMessage(Message):
-    """What every answer says: who leads in the sender's epoch, as far as it knows."""
+    """What every response says: the leader of the sender's epoch, as far as the sender knows it."""
 
     leader_id: int | None
     error: ErrorCode = ErrorCode.NONE
@@ -87,7 +87,8 @@ class FetchRequest(Message):
     last_fetched_epoch: int
     """The epoch of the sender's last batch, 0 when it has none."""
     high_watermark: int
-    """What the sender knows of it, so that a fetch is held only while there is nothing to tell (KIP-1166)."""
+    """The high watermark that the sender knows. The leader holds a fetch only while it has nothing newer
+    (KIP-1166)."""
     max_wait_ms: int
 
 

@@ -37,7 +37,7 @@ from penstock.raft.voters import VoterSet
 
 
 class NotLeader(Exception):
-    """Only the leader appends; `leader_id` is who that is, as far as it is known here."""
+    """Only the leader appends. `leader_id` names it, as far as this node knows."""
 
     def __init__(self, leader_id: int | None) -> None:
         super().__init__(f"the leader is {'unknown' if leader_id is None else leader_id}")
@@ -74,7 +74,7 @@ _STEPS: Final[dict[type, Callable[[State, Any], None]]] = {
 
 
 class Raft:
-    """One node of a quorum. Not thread-safe: one thread drives it, or whoever holds its lock."""
+    """One node of a quorum. Not thread-safe: the caller is its only thread, or holds its lock."""
 
     def __init__(
         self,
@@ -209,7 +209,7 @@ class Raft:
             leading.resign(self._state)
 
     def ready(self) -> Ready:
-        """Make the log durable and tell what has to happen now. Its messages may leave when `election` is
+        """Make the log durable and return what has to happen now. Its messages may leave when `election` is
         durable."""
         state = self._state
         if state.unflushed:

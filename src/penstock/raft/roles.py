@@ -94,7 +94,7 @@ class Progress:
 
 @dataclass(slots=True)
 class WaitingFetch:
-    """A fetch that is held until there is something to tell."""
+    """A fetch that is held until there is something new to answer."""
 
     request: FetchRequest
     deadline: float

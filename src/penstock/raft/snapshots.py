@@ -63,7 +63,7 @@ def on_fetch_snapshot_response(state: State, response: FetchSnapshotResponse) ->
     follower.asked = None
     fetching = follower.snapshot
     if response.error is not ErrorCode.NONE or response.position != fetching.position:
-        # The leader has another snapshot by now, or another leader has: an ordinary fetch will tell.
+        # The leader has a newer snapshot, or there is another leader. An ordinary fetch will find out.
         follower.snapshot = None
         follower.retry_at = state.now_ms() + state.timeouts.retry_backoff_ms
         return

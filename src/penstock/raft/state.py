@@ -29,8 +29,8 @@ class State:
 
     node_id: int
     voter_history: VoterHistory
-    """Who votes, as the settings say or the log. A node that is not among them observes: it fetches, and does
-    not stand for election."""
+    """The voters, as the settings or the log name them. A node that is not among them is an observer: it
+    fetches, and does not stand for election."""
     log: RaftLog
     clock: Clock
     random: Random
@@ -42,9 +42,9 @@ class State:
     role: Role
     high_watermark: int = 0
     """Everything below is committed: a majority has it durable, and no later leader can lack it. Never goes
-    back and never exceeds the log's end. After a start it is 0 until a leader tells more."""
+    back and never exceeds the log's end. After a start it is 0 until the leader reports more."""
     installed: OffsetAndEpoch | None = None
-    """A snapshot that took the place of the log since the last `ready`: whoever replays begins with it."""
+    """A snapshot that took the place of the log since the last `ready`. Replay begins with it."""
     unflushed: bool = False
     """Whether something was appended since the log was made durable."""
     outbox: list[Request | Response] = field(default_factory=list)
@@ -54,7 +54,7 @@ class State:
 
     @property
     def leader_id(self) -> int | None:
-        """Who leads this epoch, as far as it is known here."""
+        """The leader of this epoch, as far as this node knows it."""
         match self.role:
             case Leader():
                 return self.node_id

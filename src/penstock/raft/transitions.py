@@ -18,8 +18,8 @@ def enter_epoch(state: State, epoch: int) -> None:
 
 
 def become_unattached(state: State, epoch: int) -> None:
-    """Know no leader. Who waited for an election goes on waiting as long as before: a stream of newer epochs
-    must not keep it from standing."""
+    """Know no leader. A node that waits for an election keeps its deadline: a stream of newer epochs must not
+    keep it from standing."""
     deadline = state.election_deadline()
     if isinstance(state.role, Unattached | Prospective | Candidate):
         deadline = min(deadline, state.role.election_deadline)
@@ -45,7 +45,7 @@ def take(state: State, role: Role) -> None:
 
 
 def observe(state: State, answer: ResponseMessage) -> None:
-    """Learn from any answer who leads, and whether a newer epoch has begun."""
+    """Learn from any answer which node leads, and whether a newer epoch has begun."""
     if answer.epoch < state.epoch or answer.leader_id == state.node_id:
         return
     if answer.leader_id is not None:

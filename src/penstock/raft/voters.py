@@ -1,4 +1,4 @@
-"""Who votes in a quorum, and how that follows from the log (KIP-853).
+"""The voters of a quorum, and how they follow from the log (KIP-853).
 
 A quorum begins with the voters of its settings (`controller.quorum.voters`, Kafka's `kraft.version` 0). A
 VotersRecord in the log takes their place (`kraft.version` 1). A node goes by the last such record in its log,

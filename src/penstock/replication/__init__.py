@@ -1,1 +1,2 @@
-"""Partitions as a broker serves them: the log under its lock, what is committed, and who waits for more."""
+"""Partitions as a broker serves them: the log under its lock, what is committed, and requests
+that wait for more."""

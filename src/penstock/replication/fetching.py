@@ -60,8 +60,8 @@ class Fetcher:
         self._lock = Lock()
         self._followed: dict[Place, _Followed] = {}
         self.passed_over = False
-        """Whether an answer came too late to be taken. The leader thinks that its high watermark is known
-        here: it must be asked in a new session, or it will not tell it again."""
+        """Whether an answer came too late to be taken. The leader believes that its high watermark is known
+        here, and would not send it again: the next fetch needs a new session."""
         self.has_new = False
         """Whether a partition was added since it was last asked for anything."""
 

@@ -29,7 +29,7 @@ def has_diverged(ours: EpochEnd, offset: int, last_epoch: int) -> bool:
 
 
 def truncation_offset(epochs: LeaderEpochs, log_end_offset: int, leader: EpochEnd) -> int:
-    """How far to cut a log whose last epoch ended elsewhere at its leader, who answered `leader`.
+    """How far to cut a log whose last epoch ended elsewhere at its leader, which answered `leader`.
 
     Never to the high watermark, which a follower learns late (KIP-101). When the leader names an epoch that
     this log does not know, what comes after the next smaller one goes, and the next fetch compares again

@@ -1,6 +1,6 @@
-"""What the leader of a partition knows of its followers: how far each has come, who is in sync, and what is
-therefore committed. Pure; `Partition` calls it under its lock with the present end of its log and the present
-time.
+"""What the leader of a partition knows of its followers: how far each has come, which are in sync, and what
+is therefore committed. Pure; `Partition` calls it under its lock with the present end of its log and the
+present time.
 
 An ISR changes in two steps. The leader wants a change and asks the controller; until it knows the answer it
 counts with the larger set, present or wanted, so that nothing is committed which a leader elected from either
@@ -33,7 +33,7 @@ class Progress:
     """The last moment at which it is known to have had everything."""
     fetched_at: float = NEVER
     leader_end: int = 0
-    """Where the leader's log ended at that fetch: who reaches it had everything then."""
+    """Where the leader's log ended at that fetch: a follower that reaches it had everything then."""
 
     def fetched(
         self, offset: int, log_start_offset: int, broker_epoch: int, leader_end: int, now: float
@@ -124,8 +124,8 @@ class Leadership:
         self, end_offset: int, min_isr: int, now: float, lag_seconds: float, may_join: MayJoin
     ) -> int | None:
         """Up to where all replicas that count have everything; None while too few are in sync to commit
-        anything (KIP-966). Who is about to join is waited for, or it would never catch up with a busy
-        leader."""
+        anything (KIP-966). A follower that is about to join counts already, or it would never catch up
+        with a busy leader."""
         if not self.has_enough(min_isr):
             return None
         least, maximal = end_offset, self.maximal_isr

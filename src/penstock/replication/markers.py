@@ -1,4 +1,4 @@
-"""The end of a transaction as a partition is told it."""
+"""The end of a transaction, as a partition gets it."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """One partition on this broker: a replica with its role, leading or following.
 
-The lock guards log and replica state; nothing waits or sends while it is held. Who waits registers a waiter:
-here for what is committed, at `written` for what is written. What a leader knows of its followers is decided
-by `replication.leading`, how a follower follows by `replication.following`; the metadata gives the role
-(`assume`).
+The lock guards log and replica state; nothing waits or sends while it is held. A request that waits registers
+a waiter: here for what is committed, at `written` for what is written. `replication.leading` decides what a
+leader knows of its followers, and `replication.following` how a follower cuts its log. The metadata gives the
+role (`assume`).
 """
 
 from __future__ import annotations
@@ -137,13 +137,13 @@ class Partition(Replica):
             leading = self._check_leads()
         if epoch != ANY_EPOCH:
             self.check_epoch(epoch)
-        # Who is alone has enough: the partitions of a single node are, and every append asks.
+        # A replica that is alone has enough. Every append asks, so this comes first.
         if to_all and leading.followers and not leading.has_enough(self.log.settings.min_insync_replicas):
             raise self._not_enough(leading)
         return leading
 
     def _appended(self, leading: Leadership) -> Sequence[Waiter]:
-        """Something was written: who is to be woken once the lock is released."""
+        """Something was written. Returns the waiters to be woken once the lock is released."""
         advanced = self._advance(leading)
         written = self.written.take()
         committed = self.committed.take() if advanced else []
@@ -228,8 +228,8 @@ class Partition(Replica):
     def fetch_for_replica(
         self, node: int, broker_epoch: int, position: Position, max_bytes: int, *, at_least_one: bool
     ) -> Fetched:
-        """What a follower lacks, committed or not. That it asks for `position` says that it has all
-        before, unless the logs have parted: then it is told from where."""
+        """What a follower lacks, committed or not. A fetch from `position` acknowledges everything before it,
+        unless the logs differ: then the answer says from where."""
         with self.lock:
             leading = self._check_leads()
             self.check_epoch(position.leader_epoch)
@@ -282,8 +282,8 @@ class Partition(Replica):
         now: float,
     ) -> bool:
         """Whether a follower in sync, whose position (leader epoch, offset, log start) was looked at
-        before, has everything and was told so (high watermark, log start). Then it has caught up now, and
-        no more is to be done. Without the lock: what changes meanwhile wakes whoever waits for it."""
+        before, has everything and has been sent the present high watermark and log start (`told`). Then it
+        has caught up now, and no more is to be done. The lock is not taken: a change wakes the waiters."""
         leading, log = self._leading, self.log
         follower = None if leading is None or self.deleted else leading.followers.get(node)
         if leading is None or follower is None or node not in leading.isr:
@@ -311,7 +311,7 @@ class Partition(Replica):
             )
 
     def shrink_isr(self) -> None:
-        """Want those out of the ISR who have not caught up for too long. For every now and then."""
+        """Propose that followers which have not caught up for too long leave the ISR. Called now and then."""
         with self.lock:
             leading = self._leading
             if leading is None or leading.is_alone or self.deleted or self.is_offline:
@@ -434,7 +434,7 @@ class Partition(Replica):
 
 
 class _Awaited:
-    """Somebody who is to be told of an acknowledgement."""
+    """A caller that waits for an acknowledgement."""
 
     def __init__(
         self, partition: Partition, end_offset: int, leader_epoch: int, tell: Callable[[ErrorCode], None]

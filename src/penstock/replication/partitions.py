@@ -1,5 +1,4 @@
-"""All partitions that this broker serves, by name. Who decides which there are stands above
-(`server.following.follower`)."""
+"""All partitions that this broker serves, by name. `server.following.follower` adds and removes them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""A replica as it is read: its log under its lock, who waits for it, and what a reader may see. What it
-does as leader or follower stands in `replication.partition`, which builds on this."""
+"""A replica as it is read: its log under its lock, the requests that wait for it, and what a reader may see.
+`replication.partition` builds on this, and adds what a replica does as leader or follower."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Fetched(NamedTuple):
     last_stable_offset: int
     log_start_offset: int
     aborted: list[Aborted] | None = None
-    """Aborted transactions among the records; None for those who read everything."""
+    """Aborted transactions among the records; None for a reader of uncommitted records."""
     diverging: EpochEnd | None = None
     """What the reader read last is not in this log: where its epoch ended here."""
 
@@ -82,7 +82,7 @@ class Replica:
 
     @property
     def leadership(self) -> Leadership | None:
-        """What the leader knows of its followers, for whoever holds the lock."""
+        """What the leader knows of its followers. The caller holds the lock."""
         return self._leading
 
     # Reading
@@ -99,8 +99,8 @@ class Replica:
         any_replica: bool = False,
     ) -> Fetched:
         """Records from `offset` on that all replicas have, as a slice of a file that stays readable
-        whatever happens to the log. With `committed`, those of ended transactions only. Followers answer
-        those who read from `any_replica` (KIP-392)."""
+        whatever happens to the log. With `committed`, those of ended transactions only. With `any_replica`, a
+        follower answers too (KIP-392)."""
         with self.lock:
             if self.deleted or (self._leading is None and not any_replica):
                 self._check_leads()
@@ -195,7 +195,7 @@ class Replica:
     # Ending
 
     def mark_deleted(self) -> None:
-        """From now on nobody reads or writes here; those who wait are told so."""
+        """From now on nothing is read or written here; requests that wait are woken and refused."""
         with self.lock:
             self.deleted = True
             woken = self._take_waiters()
@@ -221,7 +221,7 @@ class Replica:
 
 
 def wake_all(waiters: Iterable[Waiter], to_wake: list[Waiter] | None = None) -> None:
-    """Called without a lock, or with a list of those who are woken later."""
+    """Called without a lock, or with a list of the waiters to be woken later."""
     if to_wake is not None:
         to_wake += waiters
         return

@@ -1,5 +1,5 @@
-"""What all partitions of a broker share: who it is, what it knows of the other brokers, and whom it tells
-that an ISR should change. Put together by `server.node`; a partition alone needs none of it."""
+"""What all partitions of a broker share: the broker's id, what it knows of the other brokers, and how it asks
+for a change of an ISR. `server.node` puts it together; a partition alone needs none of it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LAG_SECONDS = 30.0
 
 
 class Assigned(Protocol):
-    """Who holds and who leads a partition, as the metadata says; the controller's own value is one."""
+    """The replicas and the leader of a partition, as the metadata has them; the controller's value is one."""
 
     @property
     def replicas(self) -> tuple[int, ...]: ...
@@ -46,12 +46,12 @@ class Surroundings:
     node_id: int
     clock: Clock = field(default_factory=SystemClock)
     lag_seconds: Callable[[], float] = lambda: LAG_SECONDS
-    """`replica.lag.time.max.ms`: who has not caught up for so long leaves the ISR."""
+    """`replica.lag.time.max.ms`: a follower that has not caught up for so long leaves the ISR."""
     may_join: Callable[[int, int], bool] = _nobody
     """Whether this life (broker epoch) of a broker may be in an ISR: it is registered and not fenced
     (KIP-903)."""
     isr_wanted: Callable[[Partition], None] = _tell_nobody
-    """Told, without a lock, when a leader wants another ISR: somebody asks the controller for it."""
+    """Called, without a lock, when a leader wants another ISR, to ask the controller for it."""
     sending: ReplicationThrottle | None = None
     """What leaders send to throttled replicas."""
     taking: ReplicationThrottle | None = None

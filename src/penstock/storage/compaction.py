@@ -41,7 +41,7 @@ class Resources(NamedTuple):
     """Bound of the map of keys."""
     secret: bytes
     step: Callable[[int], None]
-    """Told the bytes that were read or written; waits, and raises `Aborted` when it is time to stop."""
+    """Called with the bytes read or written; waits, and raises `Aborted` when it is time to stop."""
 
 
 class Done(NamedTuple):

@@ -60,7 +60,7 @@ class LogDirectory:
         self.directory_id: bytes | None = None
         """Its own id, whichever path it has; known when it was opened, as far as it could be."""
         self.on_failure: Callable[[], None] = lambda: None
-        """Called when it has failed, by whoever noticed it and whatever locks they hold."""
+        """Called when it has failed, by the thread that noticed it, which may hold any lock."""
         # Set once and never cleared: only a restart brings a directory back.
         self.failure: LogDirFailure | None = None
         self.flushes = Histogram()

@@ -2,8 +2,8 @@
 
 `Log` decides where batches go and what a reader gets. What may be appended is decided by
 `penstock.storage.incoming` and `penstock.storage.producers`; what a log holds after a crash by
-`penstock.storage.recovery`; which logs exist by `penstock.storage.logs`. A log is not thread-safe: whoever
-calls it holds `Log.lock`, which is also the partition's.
+`penstock.storage.recovery`; which logs exist by `penstock.storage.logs`. A log is not thread-safe: the caller
+holds `Log.lock`, which is also the partition's.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Log(ReadableLog):
         self._touched = True
         self._closed = False
         self.gone = False
-        """Moved away or deleted: whoever still knows it keeps nothing of it."""
+        """Whether it was moved away or deleted: then nothing of it is kept."""
         self._expired: list[Segment] = []
         self._limits = RollLimits.of(self.settings, self._random)
 
@@ -409,7 +409,7 @@ class Log(ReadableLog):
                 self._snapshots.sync(segment.base_offset)
             self._disk.sync_dir(self.path)
         except FileNotFoundError as error:
-            # Cut or deleted by somebody who held the lock: then there is nothing to make durable.
+            # Cut or deleted meanwhile, under the lock: then there is nothing to make durable.
             if unflushed.truncations == self._truncations and not self.gone:
                 raise self.directory.fail(error) from error
         except OSError as error:

@@ -74,7 +74,7 @@ class Logs:
         self._checkpoint_interval_s = checkpoint_interval_ms / 1000
         self._directories = [LogDirectory(disk, path) for path in dirs]
         self._warm = WarmSegments()
-        # Guards what follows. Whoever holds it takes no log's lock.
+        # Guards what follows. No log's lock is taken while it is held.
         self._lock = threading.Lock()
         self._logs: dict[TopicPartition, Log] = {}
         self._topic_ids: dict[TopicPartition, bytes | None] = {}
@@ -82,7 +82,7 @@ class Logs:
         # Logs in directories that could not be opened; they must not be made anew elsewhere.
         self._offline: dict[TopicPartition, LogDirFailure] = {}
         self._unlisted: LogDirFailure | None = None
-        # Checkpoints are written by the housekeeper and by whoever cuts a log: one at a time.
+        # The housekeeper writes checkpoints, and so does a cut of a log: one at a time.
         self._checkpoint_lock = threading.Lock()
         # Whether every log was opened. Before that what the checkpoints say of the others must stand.
         self._complete = False
@@ -176,7 +176,7 @@ class Logs:
         directory.cleaned.load(directory.log_names())
 
     def _lose(self, directory: LogDirectory, failure: LogDirFailure) -> None:
-        """Remember what was in a directory that cannot be opened, as far as it can be told."""
+        """Remember what was in a directory that cannot be opened, as far as that is known."""
         _log.error("%s", failure)
         try:
             self._offline.update(dict.fromkeys(directory.log_names(), failure))
@@ -311,8 +311,8 @@ class Logs:
         directory_id: bytes | None = None,
         is_new: bool = False,
     ) -> Log:
-        """The log of this partition under these settings; one of a deleted topic of that name goes first. How
-        it is made is told by `create`."""
+        """The log of this partition under these settings; one of a deleted topic of that name goes first. See
+        `create` for how it is made."""
         name = TopicPartition(topic, partition)
         with self._lock:
             log = self._logs.get(name)

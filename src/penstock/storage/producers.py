@@ -48,7 +48,7 @@ class ProducerBatch(NamedTuple):
 
 
 class ActiveProducer(NamedTuple):
-    """One producer id as DescribeProducers tells it."""
+    """One producer id, as DescribeProducers shows it."""
 
     producer_id: int
     producer_epoch: int
@@ -239,7 +239,7 @@ class Producers:
         self, header: BatchHeader, marker: EndMarker | None, offset: int, timestamp: int
     ) -> Aborted | None:
         """Account for a control batch; the transaction, if one has been aborted by it. One without marker
-        was emptied by the cleaner: it tells the epoch and nothing else."""
+        was emptied by the cleaner: it says the epoch and nothing else."""
         producer = self._enter(header, timestamp)
         producer_id = header.producer_id
         self._verifications.end(producer_id, header.producer_epoch)

@@ -1,5 +1,5 @@
-"""Tasks that mostly wait for the disk: logs are made and opened by thousands. Who has threads does several at
-once (`penstock.server.together`); the simulator has one, and does them one by one."""
+"""Tasks that mostly wait for the disk: logs are made and opened by thousands. A broker does several at once
+in threads (`penstock.server.together`); the simulator has one thread, and does them one by one."""
 
 from __future__ import annotations
 

@@ -1,2 +1,2 @@
-"""Transactions: which producer has which one open, how each ends, and who is fenced. Decisions and state
-only; markers are written by `server`, requests are read by `handlers`."""
+"""Transactions: which producer has which one open, how each ends, and which producers are fenced.
+Decisions and state only: `server` writes the markers, and `handlers` read the requests."""

@@ -58,7 +58,7 @@ class TransactionCoordinator:
     # The producer's requests
 
     def initialise(self, transactional_id: str, wish: Initialise) -> Promise[Identity]:
-        """Producer id and epoch for whoever uses the id from now on; anybody who did before is fenced."""
+        """Producer id and epoch for the new user of the id. A producer that used it before is fenced."""
         promise: Promise[Identity] = Promise()
         try:
             check_transactional_id(transactional_id)
@@ -151,7 +151,7 @@ class TransactionCoordinator:
             index = self.shard_of(ending.transactional_id)
             self.runtime.submit(index, lambda shard: shard.markers_tried(ending, rest))
         except KafkaError as error:
-            # Whoever leads the shard now has read from the log that the markers are to be written.
+            # The broker that leads the shard now has read from the log that the markers are to be written.
             _log.info("the end of transaction %s is left to others: %s", ending.transactional_id, error)
 
     def _with_fresh_id(self, attempt: Callable[[int | None], T]) -> T:

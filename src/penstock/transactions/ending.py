@@ -66,8 +66,8 @@ def decide_end_raising_epoch(
 
 
 def fence(present: Transaction, now_ms: int) -> Transaction:
-    """The open transaction is aborted on behalf of its coordinator, and whoever opened it is fenced. No
-    client is ever told this epoch, so the last one may be used for it."""
+    """Abort the open transaction on behalf of its coordinator, and fence the producer that opened it. No
+    client ever learns this epoch, so it may be the last one that there is."""
     return present.moved(
         State.PREPARE_ABORT,
         now_ms,
@@ -79,7 +79,7 @@ def fence(present: Transaction, now_ms: int) -> Transaction:
 
 
 def completed(present: Transaction, now_ms: int) -> Transaction:
-    """All markers are written. Where the epochs have run out, the id that the client was told takes over."""
+    """All markers are written. Where the epochs have run out, the id that the client was given takes over."""
     rolled_over = present.next_producer_id != NO_PRODUCER_ID
     taking_over = {"producer_id": present.next_producer_id, "producer_epoch": 0} if rolled_over else {}
     return present.moved(

@@ -1,5 +1,5 @@
-"""What the coordinator needs of whoever writes markers. `server` has it for one node, by appending to its own
-partitions; in a cluster it sends WriteTxnMarkers to the leaders."""
+"""How the coordinator has markers written. `server` implements it: a single node appends them to its own
+partitions, and a cluster sends WriteTxnMarkers to the leaders."""
 
 from __future__ import annotations
 

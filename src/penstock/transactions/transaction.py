@@ -54,9 +54,9 @@ class Transaction:
     previous_producer_id: int = NO_PRODUCER_ID
     """The id before the last transition: a retry may still name it after the epochs ran out."""
     next_producer_id: int = NO_PRODUCER_ID
-    """The id that the client has already been told and that counts as soon as the markers are written."""
+    """The id that the client has already been given. It counts as soon as the markers are written."""
     version: int = CLASSIC
-    """The transaction version of whoever caused the last transition."""
+    """The transaction version of the client that caused the last transition."""
     last_producer_epoch: int = NO_PRODUCER_EPOCH
     """The epoch before the last raise, by which a retried raise is known. Not in the log: a restart forgets
     it, as Kafka's does, and such a retry is fenced."""
