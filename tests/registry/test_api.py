@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import httpx
@@ -23,12 +24,14 @@ def refused(answer: httpx.Response) -> tuple[int, int]:
     return answer.status_code, answer.json()["error_code"]
 
 
-def test_avro_and_empty_references_are_left_out_and_ids_are_shared(http: httpx.Client, subject: str) -> None:
+def test_a_schema_has_one_id_under_every_subject(http: httpx.Client, subject: str) -> None:
     first = register(http, subject, INT)
     assert register(http, f"{subject}-too", {"schema": '{"type":"int"}'})["id"] == first["id"]
     answer = http.get(f"/subjects/{subject}/versions/1").json()
     guid = answer.pop("guid")
-    assert answer == {"subject": subject, "version": 1, "id": first["id"], "schema": '"int"'}
+    assert abs(answer.pop("ts") - time.time() * 1000) < 60_000
+    expected = {"subject": subject, "version": 1, "id": first["id"], "schemaType": "AVRO", "schema": '"int"'}
+    assert answer == expected
     by_id = http.get(f"/schemas/ids/{first['id']}", params={"fetchMaxId": True}).json()
     assert (by_id["schema"], by_id["maxId"] >= first["id"]) == ('"int"', True)
     assert {subject, f"{subject}-too"} <= set(http.get(f"/schemas/ids/{first['id']}/subjects").json())
@@ -121,6 +124,19 @@ def test_what_is_referred_to_cannot_be_deleted(http: httpx.Client, subject: str)
     assert refused(http.delete(f"/subjects/{subject}")) == (422, 42206)
     resolved = http.get(f"/schemas/ids/{used['id']}", params={"format": "resolved"}).json()["schema"]
     assert "symbols" in resolved
+    inlined = http.post(f"/subjects/{subject}-user", json={"schema": resolved}).json()
+    assert inlined["id"] == used["id"]
+    http.delete(f"/subjects/{subject}-user")  # a deleted one keeps nothing
+    assert http.delete(f"/subjects/{subject}").json() == [1]
+
+
+def test_a_subject_that_does_not_exist_yet_is_compatible_with_everything(
+    http: httpx.Client, subject: str
+) -> None:
+    path = f"/compatibility/subjects/{subject}/versions"
+    assert http.post(path, json=INT).json() == {"is_compatible": True}
+    assert http.post(f"{path}/latest", json=INT).json() == {"is_compatible": True}
+    assert refused(http.post(f"{path}/1", json=INT)) == (404, 40401)
 
 
 def test_levels_are_the_subjects_or_those_of_the_registry(http: httpx.Client, subject: str) -> None:
@@ -132,7 +148,9 @@ def test_levels_are_the_subjects_or_those_of_the_registry(http: httpx.Client, su
     assert http.get(f"/config/{subject}", params={"defaultToGlobal": True}).json() == {
         "compatibilityLevel": "BACKWARD"
     }
-    assert refused(http.put(f"/config/{subject}", json={"alias": "x"})) == (422, 42205)
+    assert refused(http.put(f"/config/{subject}", json={"validateRules": True})) == (422, 42205)
+    http.put(f"/config/{subject}", json={"normalize": True})
+    assert http.get(f"/config/{subject}").json() == {"compatibilityLevel": "BACKWARD", "normalize": True}
 
 
 def test_modes_forbid_writing_or_allow_ids_to_be_given(http: httpx.Client, subject: str) -> None:
@@ -141,6 +159,7 @@ def test_modes_forbid_writing_or_allow_ids_to_be_given(http: httpx.Client, subje
     with_id = {**INT, "id": 70_000, "version": 5}
     assert refused(http.post(f"/subjects/{subject}/versions", json={**STRING, "id": 5})) == (422, 42205)
     http.put(f"/mode/{subject}", json={"mode": "IMPORT"})
+    assert refused(http.post(f"/subjects/{subject}/versions", json=STRING)) == (422, 42205)
     # an id in a context of its own, so that the ids of the other tests stay small
     other = f":.{subject}:imported"
     http.put(f"/mode/{other}", json={"mode": "IMPORT"})
@@ -150,6 +169,21 @@ def test_modes_forbid_writing_or_allow_ids_to_be_given(http: httpx.Client, subje
     assert refused(http.post(f"/subjects/{subject}/versions", json=INT)) == (422, 42205)
     assert refused(http.put(f"/mode/{other}", json={"mode": "IMPORT"})) == (422, 42205)
     assert http.delete(f"/mode/{subject}").json() == {"mode": "READONLY"}
+    http.put(f"/mode/{subject}", json={"mode": "READONLY"})
+    assert http.put(f"/mode/{subject}", json={"mode": None}).status_code == 200
+    assert refused(http.get(f"/mode/{subject}")) == (404, 40409)
+
+
+def test_modes_of_everything_inside_a_context_are_taken_away(http: httpx.Client, subject: str) -> None:
+    context = f":.modes-{subject}:"
+    for name in (context, f"{context}a", f"{context}b"):
+        http.put(f"/mode/{name}", json={"mode": "READONLY"})
+    http.put(f"/mode/{subject}", json={"mode": "READONLY"})
+    assert http.delete(f"/mode/{context}", params={"recursive": True}).json() == {"mode": "READONLY"}
+    for name in (context, f"{context}a", f"{context}b"):
+        assert refused(http.get(f"/mode/{name}")) == (404, 40409)
+    assert http.get(f"/mode/{subject}").json() == {"mode": "READONLY"}
+    http.delete(f"/mode/{subject}")
 
 
 def test_contexts_have_ids_of_their_own(http: httpx.Client, subject: str) -> None:
@@ -197,6 +231,7 @@ def test_the_registry_tells_of_itself(http: httpx.Client) -> None:
     assert set(http.get("/schemas/types").json()) == {"AVRO", "JSON", "PROTOBUF"}
     assert "kafka-cluster" in http.get("/v1/metadata/id").json()["scope"]["clusters"]
     assert "version" in http.get("/v1/metadata/version").json()
+    assert http.get("/v1/metadata/deployment").json() == {"attributes": []}
     v1 = "application/vnd.schemaregistry.v1+json"
     assert http.get("/subjects", headers={"accept": f"{v1}, application/json"}).headers["content-type"] == v1
     assert http.get("/subjects", headers={"accept": "text/html"}).status_code == 406

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from penstock.registry.context_paths import rewritten
-from penstock.registry.decisions import decide_delete_context
+from penstock.registry.deleting import decide_delete_context
 from penstock.registry.state import State
 from penstock.web import HttpError
 

@@ -7,11 +7,12 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.registry import decisions
+from penstock.registry import configuring, deleting
 from penstock.registry.content import content_of
 from penstock.registry.decisions import Decision
 from penstock.registry.lookups import list_subjects, users_of
 from penstock.registry.records import Key, Record, decode, encode
+from penstock.registry.registering import decide_register
 from penstock.registry.requests import ConfigRequest, SchemaRequest
 from penstock.registry.state import State
 from penstock.registry.subjects import WILDCARD, parse_subject
@@ -35,16 +36,16 @@ def decide(state: State, change: tuple[Any, ...]) -> Decision:
     subject = parse_subject(name)
     match what:
         case "register":
-            return decisions.decide_register(state, subject, SchemaRequest(schema=rest[0]), normalise=False)
+            return decide_register(state, subject, SchemaRequest(schema=rest[0]), normalise=False)
         case "delete version":
-            return decisions.decide_delete_version(state, subject, rest[0], permanent=rest[1])
+            return deleting.decide_delete_version(state, subject, rest[0], permanent=rest[1])
         case "delete subject":
-            return decisions.decide_delete_subject(state, subject, permanent=rest[0])
+            return deleting.decide_delete_subject(state, subject, permanent=rest[0])
         case "delete context":
-            return decisions.decide_delete_context(state, subject.context)
+            return deleting.decide_delete_context(state, subject.context)
         case "config":
-            return decisions.decide_config(state, name, ConfigRequest(compatibility=rest[0]))
-    return decisions.decide_mode(state, name, subject, rest[0], force=True)
+            return configuring.decide_config(state, name, ConfigRequest(compatibility=rest[0]))
+    return configuring.decide_mode(state, name, subject, rest[0], force=True)
 
 
 def run(changes: list[tuple[Any, ...]]) -> tuple[State, list[Record]]:

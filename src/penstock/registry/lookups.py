@@ -9,7 +9,7 @@ from penstock.registry import errors
 from penstock.registry.content import guid_of
 from penstock.registry.records import SchemaValue
 from penstock.registry.requests import SchemaAnswer
-from penstock.registry.state import State
+from penstock.registry.state import Place, State
 from penstock.registry.subjects import DEFAULT, WILDCARD, Subject, parse_subject
 from penstock.schemas.schema import AVRO
 
@@ -22,20 +22,22 @@ def schema_answer(
     registered: bool = False,
     bare: bool = False,
 ) -> SchemaAnswer:
-    """A schema as it is answered: AVRO and empty references are left out, as clients expect.
+    """A schema as it is answered; empty references are left out.
 
-    `registered` is the answer to a registration, which names no subject; `bare` the one to an id.
+    `registered` is the answer to a registration, which names no subject; `bare` the one to an id. Both leave
+    AVRO out, as clients expect.
     """
     return SchemaAnswer(
         subject=None if registered or bare else value.subject,
         version=None if bare else value.version,
         id=None if bare else value.id,
         guid=guid_of(value),
-        schema_type=value.schema_type if value.schema_type != AVRO else None,
+        schema_type=None if (registered or bare) and value.schema_type == AVRO else value.schema_type,
         references=value.references,
         metadata=value.metadata,
         rule_set=value.rule_set,
         schema=value.schema if text is None else text,
+        ts=None if registered else value.ts,
         deleted=True if value.deleted and not bare else None,
     )
 
@@ -135,13 +137,24 @@ def list_schemas(state: State, prefix: str, *, deleted: bool, latest_only: bool)
 
 def referenced_by(state: State, subject: Subject, version: int, *, deleted: bool) -> list[int]:
     """Ids of the schemas that refer to a version."""
-    found = set()
-    for name, number in state.referrers.get((str(subject), version), ()):
-        referrer = parse_subject(name)
-        value = state.context(referrer.context).subjects.get(referrer.name, {}).get(number)
+    found = referrers_of(state, (str(subject), version), deleted=deleted)
+    return sorted({value.id for _, value in found})
+
+
+def referrers_of(state: State, place: Place, *, deleted: bool) -> list[tuple[Place, SchemaValue]]:
+    """Versions that refer to one, with their schemas."""
+    found = []
+    for name, number in sorted(state.referrers.get(place, ())):
+        value = state.versions_of(parse_subject(name)).get(number)
         if value is not None and (deleted or not value.deleted):
-            found.add(value.id)
-    return sorted(found)
+            found.append(((name, number), value))
+    return found
+
+
+def aliased(state: State, subject: Subject) -> Subject:
+    """The subject that a subject's own settings make it an alias of, or the subject itself."""
+    own = state.configs.get(str(subject))
+    return parse_subject(own.alias) if own is not None and own.alias and subject.name else subject
 
 
 def page(found: list[Any], offset: int, limit: int) -> list[Any]:

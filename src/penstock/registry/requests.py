@@ -45,10 +45,18 @@ class ConfigAnswer(msgspec.Struct, omit_defaults=True, rename="camel"):
     compatibility_level: str | None = None
     compatibility_group: str | None = None
     normalize: bool | None = None
+    alias: str | None = None
+    validate_fields: bool | None = None
+    validate_rules: bool | None = None
+    compatibility_policy: str | None = None
+    default_metadata: dict[str, Any] | None = None
+    override_metadata: dict[str, Any] | None = None
+    default_rule_set: dict[str, Any] | None = None
+    override_rule_set: dict[str, Any] | None = None
 
 
 class ModeBody(msgspec.Struct):
-    mode: str
+    mode: str | None
 
 
 class SchemaAnswer(msgspec.Struct, omit_defaults=True, rename="camel"):
@@ -64,6 +72,7 @@ class SchemaAnswer(msgspec.Struct, omit_defaults=True, rename="camel"):
     rule_set: dict[str, Any] | None = None
     schema: str | None = None
     max_id: int | None = None
+    ts: int | None = None
     deleted: bool | None = None
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from penstock.registry.decisions import incompatibilities
-from penstock.registry.lookups import find_version
+from penstock.registry.lookups import aliased, find_version
 from penstock.registry.parsing import parse_request
+from penstock.registry.registering import incompatibilities
 from penstock.registry.requests import SchemaRequest, Verdict
 from penstock.registry.routes import access, problems
 from penstock.registry.routes.subjects import NORMALIZE
@@ -39,10 +39,10 @@ def routes(registry: Registry) -> tuple[Route, ...]:
 
 
 def _check(state: State, call: Call) -> list[str]:
-    subject = parse_named(call.path["subject"])
+    subject = aliased(state, parse_named(call.path["subject"]))
     normalise = call.flag("normalize") or bool(state.config(subject).normalize)
     older = state.versions(subject)
-    if "version" in call.path:
+    if "version" in call.path and (older or call.path["version"] not in ("latest", "-1")):
         older = [find_version(state, subject, call.path["version"], deleted=False)]
     content = parse_request(state, subject, call.body, normalise=normalise)
     level = Level(state.config(subject).compatibility_level or Level.BACKWARD)

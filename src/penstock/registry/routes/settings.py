@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.registry import decisions, errors
+from penstock.registry import configuring, errors
 from penstock.registry.requests import ConfigAnswer, ConfigRequest, ModeBody
 from penstock.registry.routes import access, problems
 from penstock.registry.service import Registry
@@ -13,6 +13,7 @@ from penstock.registry.subjects import Subject, parse_subject
 from penstock.web import Call, Query, Route
 
 DEFAULT_TO_GLOBAL = Query("defaultToGlobal", bool, False, "What holds, where nothing of its own is set.")
+RECURSIVE = Query("recursive", bool, False, "Of everything inside, too.")
 FORCE = Query("force", bool, False, "Also where there are schemas already.")
 
 
@@ -44,7 +45,7 @@ def routes(registry: Registry, *, mode_mutability: bool) -> tuple[Route, ...]:
               access=changes, body=ModeBody, returns=ModeBody,
                   query=(FORCE,), problems=modes),
             Route("DELETE", mode, api.delete_mode, f"Takes the mode of {of} away.",
-              access=changes, returns=ModeBody,
+              access=changes, returns=ModeBody, query=(RECURSIVE,),
                   problems=(problems.MODE, *modes)),
         )  # fmt: skip
     return tuple(found)
@@ -60,11 +61,11 @@ class _Settings:
 
     async def set_config(self, call: Call) -> Any:
         scope, _ = _scope(call)
-        return await self._registry.change(lambda s: decisions.decide_config(s, scope, call.body))
+        return await self._registry.change(lambda s: configuring.decide_config(s, scope, call.body))
 
     async def delete_config(self, call: Call) -> Any:
         scope, _ = _scope(call)
-        return await self._registry.change(lambda s: decisions.decide_delete_config(s, scope))
+        return await self._registry.change(lambda s: configuring.decide_delete_config(s, scope))
 
     async def mode(self, call: Call) -> ModeBody:
         return self._registry.ask(lambda s: _mode(s, call))
@@ -73,15 +74,18 @@ class _Settings:
         self._check_mutable()
         scope, subject = _scope(call)
         body: ModeBody = call.body
-        force = call.flag("force")
+        mode, force = body.mode.upper() if body.mode is not None else None, call.flag("force")
         return await self._registry.change(
-            lambda s: decisions.decide_mode(s, scope, subject, body.mode.upper(), force=force)
+            lambda s: configuring.decide_mode(s, scope, subject, mode, force=force)
         )
 
     async def delete_mode(self, call: Call) -> Any:
         self._check_mutable()
-        scope, _ = _scope(call)
-        return await self._registry.change(lambda s: decisions.decide_delete_mode(s, scope))
+        scope, subject = _scope(call)
+        recursive = call.flag("recursive")
+        return await self._registry.change(
+            lambda s: configuring.decide_delete_mode(s, scope, subject, recursive=recursive)
+        )
 
     def _check_mutable(self) -> None:
         if not self._mode_mutability:
@@ -94,7 +98,7 @@ def _config(state: State, call: Call) -> ConfigAnswer:
         raise errors.no_subject_config(scope)
     whole = scope == GLOBAL or call.flag("defaultToGlobal")
     found = state.config(subject) if whole else state.configs[scope]
-    return ConfigAnswer(found.compatibility_level, found.compatibility_group, found.normalize)
+    return configuring.config_answer(found, state.config(subject).compatibility_level)
 
 
 def _mode(state: State, call: Call) -> ModeBody:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.registry import decisions, errors
-from penstock.registry.content import content_of
+from penstock.registry import deleting, errors
+from penstock.registry.content import Content, content_of
 from penstock.registry.lookups import (
+    aliased,
     find_version,
     find_with_metadata,
     list_subjects,
@@ -15,13 +16,16 @@ from penstock.registry.lookups import (
     referenced_by,
     schema_answer,
 )
-from penstock.registry.parsing import parse_request, same_schema
+from penstock.registry.parsing import parse_content, parse_request, same_schema
+from penstock.registry.registering import decide_register
 from penstock.registry.requests import SchemaAnswer, SchemaRequest
 from penstock.registry.routes import access, problems
 from penstock.registry.routes.texts import formatted, raw_schema
 from penstock.registry.service import Registry
 from penstock.registry.state import State
-from penstock.registry.subjects import WILDCARD, parse_named, parse_subject
+from penstock.registry.subjects import WILDCARD, Subject, parse_named, parse_subject
+from penstock.schemas.avro.schema import AvroSchema
+from penstock.schemas.schema import AVRO
 from penstock.web import Call, Query, Route
 from penstock.web.routes import Response
 
@@ -96,13 +100,13 @@ class _Subjects:
     async def register(self, call: Call) -> Any:
         subject, normalise = parse_named(call.path["subject"]), call.flag("normalize")
         return await self._registry.change(
-            lambda s: decisions.decide_register(s, subject, call.body, normalise=normalise)
+            lambda s: decide_register(s, aliased(s, subject), call.body, normalise=normalise)
         )
 
     async def versions(self, call: Call) -> Any:
         subject = parse_subject(call.path["subject"])
         only = call.flag("deletedOnly")
-        everything = self._registry.ask(lambda s: s.versions(subject, deleted=True))
+        everything = self._registry.ask(lambda s: s.versions(aliased(s, subject), deleted=True))
         found = [
             each.version
             for each in everything
@@ -121,7 +125,7 @@ class _Subjects:
         subject = parse_subject(call.path["subject"])
 
         def ask(state: State) -> SchemaAnswer:
-            value = find_with_metadata(state, subject, wanted, deleted=call.flag("deleted"))
+            value = find_with_metadata(state, aliased(state, subject), wanted, deleted=call.flag("deleted"))
             return schema_answer(state, value, text=formatted(state, value, call.text("format")))
 
         return self._registry.ask(ask)
@@ -142,24 +146,24 @@ class _Subjects:
     async def delete_version(self, call: Call) -> Any:
         subject, permanent = parse_subject(call.path["subject"]), call.flag("permanent")
         return await self._registry.change(
-            lambda s: decisions.decide_delete_version(s, subject, call.path["version"], permanent=permanent)
+            lambda s: deleting.decide_delete_version(s, subject, call.path["version"], permanent=permanent)
         )
 
     async def delete_subject(self, call: Call) -> Any:
         subject, permanent = parse_subject(call.path["subject"]), call.flag("permanent")
         return await self._registry.change(
-            lambda s: decisions.decide_delete_subject(s, subject, permanent=permanent)
+            lambda s: deleting.decide_delete_subject(s, subject, permanent=permanent)
         )
 
 
 def _version(state: State, call: Call) -> SchemaAnswer:
-    subject = locate(state, parse_subject(call.path["subject"]), deleted=call.flag("deleted"))
+    subject = locate(state, aliased(state, parse_subject(call.path["subject"])), deleted=call.flag("deleted"))
     value = find_version(state, subject, call.path["version"], deleted=call.flag("deleted"))
     return schema_answer(state, value, text=formatted(state, value, call.text("format")))
 
 
 def _look_up(state: State, call: Call) -> SchemaAnswer:
-    subject = locate(state, parse_named(call.path["subject"]), deleted=call.flag("deleted"))
+    subject = locate(state, aliased(state, parse_named(call.path["subject"])), deleted=call.flag("deleted"))
     versions = state.versions(subject, deleted=call.flag("deleted"))
     if not versions:
         raise errors.subject_not_found(str(subject))
@@ -169,6 +173,14 @@ def _look_up(state: State, call: Call) -> SchemaAnswer:
     for value in reversed(versions):
         known = content_of(value)
         one, other = (known, content) if whole else (known.bare, content.bare)
-        if same_schema(state, subject, one, other):
+        if same_schema(state, subject, one, other) or _is_inlined(state, subject, one, other):
             return schema_answer(state, value, text=formatted(state, value, call.text("format")))
     raise errors.schema_not_found()
+
+
+def _is_inlined(state: State, subject: Subject, known: Content, asked: Content) -> bool:
+    """Whether an Avro schema without references is a known one whose references are written out."""
+    if asked.references or not known.references or not asked.schema_type == known.schema_type == AVRO:
+        return False
+    parsed = parse_content(state, subject, known)
+    return isinstance(parsed, AvroSchema) and parsed.resolved == asked.schema
