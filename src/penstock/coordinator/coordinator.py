@@ -1,7 +1,7 @@
 """What all coordinators of a broker have in common: a kind, an internal topic, and shards behind it.
 
 To add a kind of coordinator: one member of `CoordinatorKind`, a class that satisfies `Coordinator`, one line
-in `server.node`, and its internal topic in `handlers.topic_creation`.
+in `server.composition.coordinators`, and its internal topic in `handlers.topic_creation`.
 """
 
 from __future__ import annotations

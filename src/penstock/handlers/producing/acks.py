@@ -1,7 +1,7 @@
 """Batches that are written and wait until all replicas in sync have them (acks=all): purgatory for
 `handlers.apis.produce`.
 
-With one replica nothing ever waits here.
+A partition with one replica never waits here: its batches are committed when they are written.
 """
 
 from __future__ import annotations

@@ -283,7 +283,7 @@ def _produce_routes(routes: ProduceRoutes) -> tuple[Route, ...]:
 def _refused_routes() -> tuple[Route, ...]:
     """What version 3 documents and Penstock does not do yet; no pretence of an empty list."""
     acls = "Access lists are not offered by the proxy: Kafka's own tools and clients change them."
-    moves = "Reassignments are not there yet: a cluster has one broker."
+    moves = "This REST Proxy does not list reassignments yet; `kafka-reassign-partitions` does."
     return (
         *(_refuse(method, f"{CLUSTER}/acls", acls) for method in ("GET", "POST", "DELETE")),
         _refuse("POST", f"{CLUSTER}/acls:batch", acls),
