@@ -97,13 +97,13 @@ class Sessions:
         )
 
     def clear(self) -> None:
-        """Everybody has their time from now on."""
+        """Every broker's session begins anew now."""
         self._heard.clear()
         self._followed.clear()
         self._leaving.clear()
 
     def extend(self, missed_ms: float, now_ms: float) -> None:
-        """Nobody could be heard for so long: that time does not count."""
+        """No broker could be heard for so long: that time does not count."""
         self._heard = {broker: min(heard + missed_ms, now_ms) for broker, heard in self._heard.items()}
 
     def is_live(self, broker_id: int, now_ms: float) -> bool:

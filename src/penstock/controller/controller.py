@@ -54,7 +54,7 @@ class _Proposed(NamedTuple):
 
 
 class Controller:
-    """Owns the image. `image` may be read by anybody at any time; it changes by replay only."""
+    """Owns the image. Any thread may read `image` at any time; it changes by replay only."""
 
     def __init__(self, quorum: Quorum) -> None:
         self.quorum = quorum
@@ -175,7 +175,7 @@ class Controller:
             return promise
 
     def forget(self, promise: Promise[Response]) -> None:
-        """Nobody waits for this answer any more."""
+        """No request waits for this answer any more."""
         with self._lock:
             self.quorum.forget(promise)
 

@@ -12,7 +12,7 @@ def _reserved(number: int) -> bytes:
 
 
 MIGRATING: Final = _reserved(0)
-"""Nobody has said which directory holds the replica: on a node that is alone, or before anybody asked."""
+"""It is not known which directory holds the replica: on a node that is alone, or before it was asked."""
 UNASSIGNED: Final = _reserved(1)
 """The broker has several directories, and will say which one it took."""
 LOST: Final = _reserved(2)

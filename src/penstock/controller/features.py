@@ -48,7 +48,7 @@ class Update(NamedTuple):
 
 
 def finalized(image: Image) -> Mapping[str, int]:
-    """The levels in force: the highest, where nobody has decided otherwise. Level 0 is a feature that is
+    """The levels in force: the highest, unless another was decided. Level 0 is a feature that is
     switched off, and is not listed."""
     levels = {name: image.features.get(name, highest) for name, (_, highest) in SUPPORTED.items()}
     return {name: level for name, level in levels.items() if level > 0}

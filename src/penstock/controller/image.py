@@ -110,7 +110,7 @@ class Image:
     next_producer_id: int = 0
     quotas: dict[Entity, Mapping[str, float]] = field(default_factory=dict)
     brokers: Mapping[int, BrokerState] = field(default_factory=dict)
-    features: Mapping[str, int] = field(default_factory=dict)  # levels that somebody has decided
+    features: Mapping[str, int] = field(default_factory=dict)  # levels that were decided
     acls: Mapping[bytes, Acl] = field(default_factory=dict)  # by id; no two are the same
     passwords: Mapping[tuple[str, int], UserScramCredentialRecord] = field(default_factory=dict)
     """What SCRAM checks passwords with, by user and code of the mechanism."""
@@ -144,7 +144,7 @@ class Image:
 
 
 def replay(image: Image, records: Iterable[MetadataRecord]) -> Image:
-    """The image after these records. They are one atomic step: nobody sees the image in between."""
+    """The image after these records. They are one atomic step: no reader sees an image in between."""
     step = _Step(image)
     for record in records:
         step.apply(record)

@@ -54,7 +54,7 @@ class Membership:
 
         def decide(image: Image) -> Decision[int]:
             now_ms = self._now_ms()
-            self._sessions.expired(image, now_ms)  # a new controller gives everybody their time first
+            self._sessions.expired(image, now_ms)  # a new controller begins every session anew first
             records, epoch = decide_register(
                 image,
                 wish,
@@ -94,8 +94,8 @@ class Membership:
             self._sessions.clear()
             self._balanced_at = now
         elif missed > _MAX_LATE_SECONDS:
-            # This process was stopped or starved: that is nobody's silence. Only this time is given back, or
-            # a controller that is starved again and again would never fence anybody.
+            # This process was stopped or starved, and could hear no broker. Only this time is given back: a
+            # controller that is starved again and again would never fence any broker otherwise.
             self._sessions.extend(missed * 1000, now * 1000)
         else:
             self._fence_silent()

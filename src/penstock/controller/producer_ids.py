@@ -19,7 +19,7 @@ _AHEAD: Final = 100  # so many ids are left when the next block is asked for
 def decide_producer_ids(
     image: Image, broker_id: int, broker_epoch: int
 ) -> tuple[list[MetadataRecord], range]:
-    """A block of producer ids that nobody else gets, not even after a crash."""
+    """A block of producer ids that no other broker gets, not even after a crash."""
     first = image.next_producer_id
     block = range(first, first + PRODUCER_ID_BLOCK)
     return [ProducerIdsRecord(broker_id, broker_epoch, block.stop)], block

@@ -96,7 +96,7 @@ class Quorum:
         return promise
 
     def forget(self, promise: Promise[Response]) -> None:
-        """Nobody waits for this answer any more."""
+        """No request waits for this answer any more."""
         self._asked = {number: waiting for number, waiting in self._asked.items() if waiting is not promise}
 
     def turn(self) -> OffsetAndEpoch | None:

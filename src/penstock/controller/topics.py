@@ -31,7 +31,7 @@ _LEGAL_NAME: Final = re.compile(r"[a-zA-Z0-9._-]+")
 
 @dataclass(frozen=True, slots=True)
 class NewTopic:
-    """A topic somebody wants. `assignments[i]` are the replicas of partition i, when the client places them
+    """A topic to be created. `assignments[i]` are the replicas of partition i, when the client places them
     itself."""
 
     name: str

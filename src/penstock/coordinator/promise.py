@@ -1,4 +1,4 @@
-"""An answer that is not there yet. A shard completes it, a request in purgatory watches it; nobody blocks."""
+"""An answer that is not there yet. A shard completes it; a request in purgatory watches it."""
 
 from __future__ import annotations
 

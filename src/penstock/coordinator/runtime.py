@@ -90,7 +90,7 @@ class Runtime(Generic[S]):
             self._wake_loader()
 
     def resign(self, index: int) -> None:
-        """Another broker leads the partition, or nobody. What waits here is answered NOT_COORDINATOR."""
+        """Another broker leads the partition, or none does. Requests that wait get NOT_COORDINATOR."""
         with self._lock:
             shard = self._shards.get(index)
             self._shards = {at: other for at, other in self._shards.items() if at != index}

@@ -49,7 +49,7 @@ class ShardLog(Protocol):
 
     @property
     def end_offset(self) -> int:
-        """Where the log ends: what `read_all` gave ends here, as long as nobody has appended."""
+        """Where the log ends: what `read_all` gave ends here, as long as nothing was appended."""
         ...
 
     @property

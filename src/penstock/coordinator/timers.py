@@ -59,7 +59,7 @@ class Timers(Generic[Task]):
                 del self._live[place]
 
     def postpone(self, seconds: float) -> None:
-        """Move every deadline: for a time during which nobody could be heard."""
+        """Move every deadline, by a time during which this process could hear no request."""
         with self._lock:
             live = [entry for entry in self._heap if self._is_live(entry)]
             self._heap = [(deadline + seconds, *rest) for deadline, *rest in live]  # type: ignore[misc]

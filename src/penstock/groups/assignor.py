@@ -28,4 +28,4 @@ class Spec(NamedTuple):
 
 
 Assign = Callable[[Spec], dict[str, Assignment]]
-"""Every member in, every member out; each partition of a topic that somebody reads has exactly one owner."""
+"""Every member in, every member out; each partition of a topic that a member reads has exactly one owner."""

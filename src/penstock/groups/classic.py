@@ -41,7 +41,7 @@ class ClassicProtocol:
         self._joining = Joining(context, groups, settings, self._phases, new_id)
 
     def join(self, request: JoinRequest, promise: Promise[JoinResult]) -> Decision:
-        """Into a group that is classic, or that nobody is in yet."""
+        """Join a group that is classic, or that is not there yet."""
         return self._joining.join(request, promise)
 
     # Sync

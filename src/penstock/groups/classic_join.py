@@ -33,7 +33,7 @@ class Joining:
         self._new_id = new_id
 
     def join(self, request: JoinRequest, promise: Promise[JoinResult]) -> Decision:
-        """Into a group that is classic, or that nobody is in yet."""
+        """Join a group that is classic, or that is not there yet."""
         group = self._phases.find(request.group_id)
         is_unknown = request.member_id == UNKNOWN_MEMBER_ID
         if group is None:

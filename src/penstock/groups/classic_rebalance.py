@@ -154,7 +154,7 @@ class Rebalance:
     # Sessions
 
     def forget_if_nothing(self, group: ClassicGroup) -> None:
-        """A group that was named once, and that nobody joined, leaves no trace."""
+        """A group that was named once, and that no member joined, leaves no trace."""
         if group.is_forgettable and self._groups.get(group.group_id) is group:
             self._context.cancel(join_key(group.group_id))
             del self._groups[group.group_id]

@@ -51,7 +51,7 @@ class Commits:
         group = self._groups.get(group_id)
         if group is None:
             if identity.generation_or_epoch < 0:
-                return  # nobody's member: replay makes a simple group of it
+                return  # a client without membership: replay makes a simple group of it
             if identity.api_version >= FIRST_WITH_GROUP_ID_NOT_FOUND and not transactional:
                 raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"There is no group {group_id}.")
             raise KafkaError(ErrorCode.ILLEGAL_GENERATION, f"There is no group {group_id}.")

@@ -166,7 +166,7 @@ class ConsumerGroup:
 
     @property
     def is_awaited(self) -> bool:
-        """Members of this protocol join with their first heartbeat: nobody is given an id before."""
+        """Members of this protocol join with their first heartbeat; no id is given out before."""
         return False
 
     def listed(self) -> ListedGroup:
@@ -230,7 +230,7 @@ class ConsumerGroup:
         return None if member_id is None else self.members.get(member_id)
 
     def is_held(self, topic_id: bytes, index: int) -> bool:
-        """Whether somebody has the partition or has not given it up yet."""
+        """Whether a member has the partition, or has not given it up yet."""
         return (topic_id, index) in self.owners
 
     def subscribed_names(self, members: Iterable[Member]) -> dict[str, None]:

@@ -55,7 +55,7 @@ def _next(
     kept = has & wants
     to_revoke = nested(has - kept)
     if to_revoke and _owns_any(owned, to_revoke):
-        # It stays in its epoch until it has given these up: nobody else gets them before.
+        # It stays in its epoch until it has given these up: no other member gets them before.
         return CurrentValue(epoch, current.member_epoch, MemberState.UNREVOKED, nested(kept), to_revoke)
     unreleased = {part for part in wants - kept if held_by_other(*part)}
     state = MemberState.UNRELEASED if unreleased else MemberState.STABLE

@@ -152,7 +152,7 @@ class GroupShard:
         self._context.schedule(_EXPIRY, interval_ms, self.expire)
 
     def expire(self) -> Decision:
-        """Offsets that nobody wants any more, and groups without any."""
+        """Remove offsets whose retention is over, and empty groups that have none left."""
         self._wait_for_expiry()
         records: list[Record] = []
         for group_id, group in list(self._groups.items()):

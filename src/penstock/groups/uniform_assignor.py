@@ -45,7 +45,7 @@ class _Balance:
         return {member_id: nested(share) for member_id, share in self._shares.items()}
 
     def _keep(self, wanted: list[Partition]) -> list[Partition]:
-        """Leave everybody what it may keep; the rest is free."""
+        """Leave every member what it may keep; the rest is free."""
         free = dict.fromkeys(wanted)
         least, extra = divmod(len(wanted), len(self._shares)) if self._shares else (0, 0)
         for member_id, member in self._spec.members.items():

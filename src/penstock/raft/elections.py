@@ -92,8 +92,8 @@ def _lose(state: State, role: Prospective | Candidate) -> None:
 
 
 def _may_grant(state: State, request: VoteRequest) -> bool:
-    """Whether the candidate may have this voter's vote. Nobody gets it whose log lacks what this one has:
-    that is what makes every leader hold everything that is committed."""
+    """Whether the candidate may have this voter's vote. A candidate whose log lacks what this one has is
+    refused, so that every leader holds everything that is committed."""
     mine = state.log_end
     up_to_date = (request.log_end.epoch, request.log_end.offset) >= (mine.epoch, mine.offset)
     if request.pre_vote:

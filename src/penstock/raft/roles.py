@@ -33,7 +33,7 @@ class Unattached:
 
 @dataclass(slots=True)
 class Prospective:
-    """Asks whether it would be elected, in its present epoch (KIP-996). Disturbs nobody."""
+    """Asks whether it would be elected, in its present epoch (KIP-996). This changes nothing elsewhere."""
 
     election_deadline: float
     granted: set[int]
@@ -74,7 +74,7 @@ class Follower:
     fetch_deadline: float
     """Without an answer until then the leader counts as gone."""
     has_fetched: bool = False
-    """Whether this leader has answered a fetch: then nobody else gets a pre-vote from here."""
+    """Whether this leader has answered a fetch: then no other node gets a pre-vote from here."""
     asked: Asked | None = None
     retry_at: float = 0.0
     """Not before then another fetch is sent; after an error only."""

@@ -11,7 +11,7 @@ from penstock.raft.state import State
 
 
 def enter_epoch(state: State, epoch: int) -> None:
-    """A newer epoch begins with nobody's vote in it."""
+    """Enter an epoch. In a newer one this node has not voted yet."""
     assert epoch >= state.epoch, f"epoch {epoch} after {state.epoch}"
     if epoch > state.epoch:
         state.epoch, state.voted_for = epoch, None

@@ -49,7 +49,7 @@ class Replica:
         self.written = Waiters(log.lock)
         """Followers wait here: for anything written, committed or not."""
         self.committed = Waiters(log.lock)
-        """Everybody else waits here: for what is committed."""
+        """All other requests wait here: for what is committed."""
         self.watch, self.unwatch = self.committed.watch, self.committed.unwatch
         self._around = surroundings
         self._leading: Leadership | None = None

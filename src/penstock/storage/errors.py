@@ -15,7 +15,7 @@ class StorageError(Exception):
 
 
 class Corruption(StorageError):
-    """A file holds something that nobody wrote there."""
+    """A file holds something that the broker did not write there."""
 
     def __init__(self, path: str, position: int, reason: str) -> None:
         super().__init__(f"{path} at byte {position}: {reason}")

@@ -425,7 +425,7 @@ class Logs:
     # Housekeeping
 
     def tick(self) -> None:
-        """Flush what was rolled, delete what nobody keeps, write checkpoints. For every second or so."""
+        """Flush what was rolled, delete what has expired, write checkpoints. Called every second."""
         self._remove_doomed()
         for log in self.all().values():
             if log.directory.failure is None:
@@ -443,7 +443,7 @@ class Logs:
             late = self._clock.now_ms() - log.flushed_at_ms >= log.settings.flush_ms
             unflushed = log.unflushed(active=late)
         if unflushed.segments:
-            # The disk takes its time: nobody waits for it with the lock in hand.
+            # The disk takes its time: the lock is not held meanwhile.
             log.sync(unflushed)
             with log.lock:
                 log.flushed(unflushed)

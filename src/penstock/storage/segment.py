@@ -114,9 +114,9 @@ class Segment:
         self.size = 0
         self.max_timestamp = NO_TIMESTAMP
         self.offset_of_max_timestamp = base_offset
-        # False in a segment loaded from disk until somebody asks; then the two above say nothing.
+        # False in a segment loaded from disk until it is first needed; then the two above say nothing.
         self._timestamp_known = True
-        # The timestamp of the first batch, from which `segment.ms` counts; None until somebody asks.
+        # The timestamp of the first batch, from which `segment.ms` counts; None until it is first needed.
         self._rolling_timestamp: int | None = None
         self._bytes_since_index = 0
         # The batches appended last: consumers at the tail ask for them most of all.
@@ -127,7 +127,7 @@ class Segment:
         self._file: File | None = None
         self._indexes: Indexes | None = None
         self._aborted: AbortedIndex | None = None
-        self._has_aborted_file: bool | None = None  # None until somebody asks
+        self._has_aborted_file: bool | None = None  # None until it is first needed
 
     @classmethod
     def create(

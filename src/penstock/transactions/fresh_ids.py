@@ -1,5 +1,5 @@
-"""Producer ids that nobody ever had, where a decision needs one. They come from the controller, whose lock
-comes before a shard's: so a decision does not fetch one, it says that it needs one."""
+"""New producer ids, where a decision needs one. They come from the controller, whose lock comes before a
+shard's: so a decision does not fetch one, it says that it needs one."""
 
 from __future__ import annotations
 

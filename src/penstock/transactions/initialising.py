@@ -14,7 +14,7 @@ from penstock.transactions.transaction import LAST_USABLE_EPOCH, NO_TIME, State,
 
 class Initialise(NamedTuple):
     """What a producer asks for. With an expected id and epoch it wants to go on after an error (KIP-360), and
-    only if nobody has taken over meanwhile."""
+    only if no other producer has taken over meanwhile."""
 
     timeout_ms: int
     expected_id: int = NO_PRODUCER_ID

@@ -64,7 +64,7 @@ class TransactionShard:
             self._transactions[transactional_id] = decode_value(transactional_id, record.value)
 
     def replay_marker(self, marker: Marker) -> None:
-        """Nobody writes here in a transaction."""
+        """No transaction writes to this topic."""
 
     def on_loaded(self) -> None:
         for transaction in self._transactions.values():
@@ -75,7 +75,7 @@ class TransactionShard:
         self._context.schedule(_EXPIRY, self._settings.expiry_interval_ms, self._expire)
 
     def on_unloaded(self, error: KafkaError) -> None:
-        """Nobody waits inside a shard: every answer rests on records alone."""
+        """No request waits inside a shard: every answer rests on records alone."""
 
     # Requests
 
@@ -192,7 +192,7 @@ class TransactionShard:
         )
 
     def _expire(self) -> Decision:
-        """Forget ids that nobody has used for long. Those with a transaction are in use."""
+        """Forget ids that no producer has used for long. Ids with a transaction are in use."""
         now_ms = self._context.now_ms()
         expired = [
             transaction.transactional_id
