@@ -52,7 +52,7 @@ class TableOperation(Operation):
     send_old: bool = False
 
     def can_send_old(self, parents: Parents, ask: AskOld, force: bool) -> bool:
-        """Whether it can tell old values, after asking upstream; an operator with a store always can."""
+        """Whether it can send old values, after asking upstream; an operator with a store always can."""
         return True
 
     def sending_old(self) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from penstock.kernels.aggregates import add_one, zero
 from penstock.kernels.context import Context, Process
 from penstock.kernels.operation import Function
 from penstock.kernels.record import UNKNOWN_TIME, Record, Stamped, Windowed, latest
-from penstock.kernels.windowed import WindowedAggregation, WindowTeller
+from penstock.kernels.windowed import WindowedAggregation, WindowEmitter
 from penstock.kernels.windows import SlidingWindows
 
 
@@ -47,7 +47,7 @@ class _Sliding:
         self._context, self._store = context, context.stores[operation.store]
         self._initializer, self._aggregator = operation.initializer, operation.aggregator
         self._difference, self._grace = operation.windows.difference_ms, operation.windows.grace_ms
-        self._teller = WindowTeller(context, operation)
+        self._emitter = WindowEmitter(context, operation)
         self._close_time = UNKNOWN_TIME
 
     def process(self, record: Record) -> None:
@@ -60,10 +60,10 @@ class _Sliding:
             self._process_early(record)  # windows do not begin before the epoch
             return
         self._process_usual(record)
-        if self._teller.is_due(self._close_time):
-            closed = self._teller.closed
+        if self._emitter.is_due(self._close_time):
+            closed = self._emitter.closed
             first = 0 if closed == UNKNOWN_TIME else max(0, closed - self._difference)
-            self._teller.close(record, self._close_time, first, self._close_time - self._difference - 1)
+            self._emitter.close(record, self._close_time, first, self._close_time - self._difference - 1)
 
     def _process_usual(self, record: Record) -> None:
         around = self._look_around(record)
@@ -145,4 +145,4 @@ class _Sliding:
     def _emit(self, record: Record, start: int, new: Any, old: Any, when: int) -> None:
         window = Windowed(record.key, start, start + self._difference)
         raw = self._store.raw_key(record.key, start)
-        self._teller.update(raw, window, new, old, when, record.headers)
+        self._emitter.update(raw, window, new, old, when, record.headers)

@@ -44,7 +44,7 @@ class TableJoinSide(TableOperation):
     def wants_old(self, parents: Parents) -> tuple[tuple[str, bool], ...]:
         return (
             () if self.other_needed else ((self.this, True),)
-        )  # to tell a row that is gone from one that never was
+        )  # to distinguish a deleted row from one that never was
 
     def can_send_old(self, parents: Parents, ask: AskOld, force: bool) -> bool:
         ask(self.this, True)

@@ -34,10 +34,8 @@ class WindowedAggregation(TableOperation):
         return get
 
 
-class WindowTeller:
-    """Tells updates of windows downstream, or final results when stream time has passed their end and
-    grace.
-    """
+class WindowEmitter:
+    """Emits updates of windows, or final results when stream time has passed their end and grace."""
 
     def __init__(self, context: Context, operation: WindowedAggregation) -> None:
         self._context, self._store = context, context.stores[operation.store]
@@ -54,7 +52,7 @@ class WindowTeller:
             self._emitter.emit(raw, window, new, old, timestamp, headers)
 
     def close(self, record: Record, close_time: int, first: int, last: int) -> None:
-        """Tell the windows that begin from `first` to `last`: those that closed since the last time."""
+        """Emit the windows that begin from `first` to `last`: those that closed since the last time."""
         if last < 0:
             return
         for window, row in self._store.fetch_closed(first, last):
@@ -78,9 +76,9 @@ class WindowAggregate(WindowedAggregation):
     def bind(self, context: Context) -> Process:
         store, windows = context.stores[self.store], self.windows
         initializer, aggregator = self.initializer, self.aggregator
-        teller = WindowTeller(context, self)
+        emitter = WindowEmitter(context, self)
         grace_ms, size_ms, starts = windows.grace_ms, windows.size_ms, windows.starts
-        holding = teller.cached and store.live is not None
+        holding = emitter.cached and store.live is not None
         read, write = (store.held, store.hold) if holding else (store.read, store.write)
 
         def process(record: Record) -> None:
@@ -103,19 +101,19 @@ class WindowAggregate(WindowedAggregation):
                         when = then
                 new = aggregator(key, value, old)
                 before = None
-                if teller.needs_old_of(raw):  # read again: the function may have changed it in place
-                    there = row is not None or teller.cached
+                if emitter.needs_old_of(raw):  # read again: the function may have changed it in place
+                    there = row is not None or emitter.cached
                     before = value_of(store.read(raw, start)) if there else initializer()
                 write(raw, new, start, when)
                 window = Windowed(key, start, end if end < FOREVER else FOREVER)
-                teller.update(raw, window, new, before, when, headers)
-            if teller.is_due(close_time):
-                self._tell_closed(teller, record, close_time)
+                emitter.update(raw, window, new, before, when, headers)
+            if emitter.is_due(close_time):
+                self._emit_closed(emitter, record, close_time)
 
         return process
 
-    def _tell_closed(self, teller: WindowTeller, record: Record, close_time: int) -> None:
-        windows, closed = self.windows, teller.closed
+    def _emit_closed(self, emitter: WindowEmitter, record: Record, close_time: int) -> None:
+        windows, closed = self.windows, emitter.closed
         last = close_time - windows.size_ms
         if last < 0:
             return
@@ -124,4 +122,4 @@ class WindowAggregate(WindowedAggregation):
             first = max(0, closed - windows.size_ms) + 1
             if list(windows.starts(last)) == list(windows.starts(first - 1)):
                 return  # no window has closed since
-        teller.close(record, close_time, first, last)
+        emitter.close(record, close_time, first, last)

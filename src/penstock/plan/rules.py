@@ -122,7 +122,7 @@ def give_tables_what_is_asked(plan: Plan) -> Plan:
     for node in plan.nodes:
         for table, force in node.operation.wants_old(node.parents):
             if ask_old(table, force) and isinstance(node.operation, TableFilter):
-                # It sends them on as soon as it gets them: they tell it what need not go further.
+                # It forwards them as soon as it gets them: they show it which changes need not go further.
                 operations[node.name] = replace(operations[node.name], **node.operation.sending_old())
         for table in node.operation.tables_read():
             read(table)

@@ -26,7 +26,7 @@ class Found(NamedTuple):
 
 
 class TopicIds:
-    """The ids that topics were last seen with: offsets alone do not tell that a topic was created anew."""
+    """The ids that topics were last seen with: offsets alone do not show that a topic was created anew."""
 
     def __init__(self) -> None:
         self._seen: dict[str, bytes] = {}

@@ -153,7 +153,7 @@ class KGroupedStream(Generic[K, V]):
         """Group by window, too."""
         from penstock.streams.windowed import SessionWindowedKStream, TimeWindowedKStream
 
-        if isinstance(windows, SessionWindows):
+        if windows.merge:
             return SessionWindowedKStream(self, windows)
         return TimeWindowedKStream(self, windows)
 
