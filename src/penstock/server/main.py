@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 TICK_SECONDS: Final = 1.0
 LOOK_SECONDS: Final = 0.1
 SIGNAL_SECONDS: Final = 1.0
-"""How often the main thread looks whether it was told to stop: the system may give a signal to any thread,
-and Python handles it in this one, not before it does something."""
+"""How often the main thread wakes up. The system may give a signal to any thread, but Python handles it in
+the main thread, and only when that runs."""
 COLLECT_AFTER_OBJECTS: Final = 50_000
 
 _log = logging.getLogger(__name__)
@@ -97,7 +97,7 @@ class RunningBroker:
             self._server.accept_on(self._clients)
         else:
             # Before it belongs to the cluster, a broker would tell clients that their topics are gone, or of
-            # a cluster without brokers. Who comes sooner waits in the socket's queue.
+            # a cluster without brokers. Clients that come sooner wait in the backlog.
             self._member.start(self._node, lambda: self._server.accept_on(self._clients))
         self._cleaners.adjust()
         if self.metrics is not None:
@@ -180,7 +180,7 @@ def _member(settings: BrokerSettings, clock: Clock, on_failure: Callable[[], Non
 
 
 def run(settings: BrokerSettings, ready: Callable[[str], None]) -> None:
-    """Serve until SIGTERM or SIGINT. `ready` is told HOST:PORT once clients may connect. KafkaError when the
+    """Serve until SIGTERM or SIGINT. `ready` gets HOST:PORT once clients may connect. KafkaError when the
     cluster does not take this broker, StorageError when its disk fails."""
     _allow_many_files()
     stop = threading.Event()
@@ -218,12 +218,12 @@ def _collect_seldom() -> None:
 
 
 def _reachable(host: str) -> str:
-    """Every address is no address to connect to: this machine's name is told instead, as Kafka does."""
+    """A client cannot connect to "every address": it gets this machine's name instead, as from Kafka."""
     return socket.getfqdn() if host in ("", "0.0.0.0", "::") else host
 
 
 def _endpoints(settings: BrokerSettings, bound: dict[str, tuple[str, int]]) -> dict[str, Endpoint]:
-    """What clients are told: the advertised address of each listener, or the one it is bound to."""
+    """The addresses for clients: the advertised one of each listener, or the one it is bound to."""
     advertised = {listener.name: listener for listener in settings.advertised_listeners}
     endpoints = {}
     for name, (host, port) in bound.items():

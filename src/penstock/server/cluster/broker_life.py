@@ -47,8 +47,8 @@ class Said(NamedTuple):
 
 
 class BrokerLife:
-    """Whoever leads it sends `next_request`, brings what comes of it to `answered` or `failed`, and pauses
-    for as many seconds as they say; and calls `open` when `may_open`."""
+    """The caller sends `next_request`, hands the answer to `answered` or the error to `failed`, and pauses
+    for as many seconds as these return. It calls `open` when `may_open`."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class BrokerLife:
         """Whether the controller has ever unfenced it, and this node has followed the metadata up to there:
         before, it would tell clients of a cluster to which it does not belong itself."""
         self.is_over = False
-        """Whether the controller lets it go, or nobody is there to ask."""
+        """Whether the controller lets it go, or no controller can be asked."""
         self.failure: KafkaError | None = None
         """Why it was not registered in time, or has no logs; then it never serves."""
 
@@ -136,7 +136,7 @@ class BrokerLife:
         return _TROUBLED_SECONDS
 
     def _tell(self, error: KafkaError) -> None:
-        """The same answer again and again is told once."""
+        """Log a failure, once for as long as it stays the same."""
         if error.code is self._told_code:
             return
         self._told_code = error.code

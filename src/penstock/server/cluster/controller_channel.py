@@ -119,7 +119,7 @@ class SocketChannel:
 
 
 class _Line:
-    """A connection to whoever is the active controller; another one when that changes."""
+    """A connection to the active controller; another one when the controller changes."""
 
     def __init__(
         self, controller: Controller, voters: Mapping[int, Address], security: ClientSettings

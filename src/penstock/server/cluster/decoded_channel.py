@@ -1,5 +1,5 @@
-"""The way to the active controller for those who think in fields: they are encoded on the way there, and
-the answer is read on the way back."""
+"""The way to the active controller for callers that have fields, not bytes: the request is encoded on the way
+there, and the answer is read on the way back."""
 
 from __future__ import annotations
 

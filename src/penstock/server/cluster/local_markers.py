@@ -1,7 +1,7 @@
 """Markers for transactions that end, written to the partitions that this node leads.
 
-Whoever learns that the end of a transaction is committed writes them, without any lock of a coordinator: the
-request that ended it, as a rule, so that its producer is not told to come again when it begins the next one.
+The thread that learns first that the end of a transaction is committed writes them, without any lock of a
+coordinator. Mostly that is the request that ended it, so its producer can begin the next one at once.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The threads of a node among several: one keeps Raft's time, one follows what is committed.
 
-Everything else happens in the threads of those who bring something: a connection with a request, a lane of
+Everything else happens in the threads that bring something: a connection with a request, a lane of
 `penstock.server.cluster.quorum_peers` with an answer. A node that is alone needs none of this.
 """
 
@@ -58,7 +58,7 @@ class QuorumDriver:
         self._follow_thread.start()
 
     def close(self) -> None:
-        """Leadership is given away first, so that nobody has to miss this node."""
+        """Give leadership away first, so that the others need not notice that this node is gone."""
         self._stopped = True
         try:
             self._controller.resign()

@@ -171,7 +171,7 @@ class _Lane:
 
 
 def lost(request: Request) -> Response | None:
-    """What Raft is told of a request that was not answered, if anything."""
+    """The answer that Raft gets for a request that was not answered, if it needs one."""
     if isinstance(request, FetchRequest):
         return FetchResponse(
             source=request.destination,

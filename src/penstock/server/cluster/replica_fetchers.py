@@ -69,7 +69,7 @@ class ReplicaFetchers:
         self._started = False
 
     def follow(self, partition: Partition) -> None:
-        """Let the partition be fetched from its present leader; from nobody when it leads or has none."""
+        """Fetch the partition from its present leader; not at all when it leads itself or has no leader."""
         self.leave(partition)
         with self._lock:
             if partition.leads or partition.leader_id < 0:
@@ -85,7 +85,7 @@ class ReplicaFetchers:
             thread.fetcher.remove(partition)
 
     def settle(self) -> None:
-        """Partitions have come or gone: those who wait for their leader ask anew."""
+        """Partitions have come or gone: fetchers that wait for an answer ask anew."""
         with self._lock:
             threads = list(self._threads.values())
         for thread in threads:

@@ -17,7 +17,7 @@ from penstock.quotas.rates import Rate, Window
 from penstock.settings import BrokerSettings
 
 MAX_ADDRESSES: Final = 10_000  # whose rates are measured at once
-LOOK_SECONDS: Final = 1.0  # a limit may be raised while somebody waits for a place
+LOOK_SECONDS: Final = 1.0  # a limit may be raised while an accepting thread waits for a place
 
 
 class ConnectionRefused(Exception):
@@ -62,7 +62,7 @@ class ConnectionLimits:
             self._changed.notify_all()
 
     def wake(self) -> None:
-        """Whoever waits for a place looks whether the server is closing."""
+        """Wake the accepting threads that wait for a place: the server may be closing."""
         with self._changed:
             self._changed.notify_all()
 

@@ -44,7 +44,7 @@ class Server:
         self._acceptors: list[Thread] = []
 
     def accept_on(self, listeners: Iterable[Listener]) -> None:
-        """Serve those who come to these listeners; whoever came before has waited."""
+        """Serve the clients of these listeners. Clients that came before have waited in the backlog."""
         wanted = {listener.name for listener in listeners}
         for listener, sock in self._sockets:
             if listener.name in wanted and not self._closing:
@@ -144,7 +144,7 @@ class Server:
 
 
 def bind_all(listeners: tuple[Listener, ...], settings: BrokerSettings) -> Bound:
-    """The listening sockets, or an error before anything has begun: a taken port is told at once."""
+    """The listening sockets. Fails before anything else has begun if a port is taken."""
     bound: Bound = []
     try:
         for listener in listeners:

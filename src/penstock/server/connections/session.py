@@ -34,7 +34,7 @@ class Exchange(NamedTuple):
 
 
 class _Route(NamedTuple):
-    """Who serves an API, and in which versions: `HANDLERS` by the key as it stands in a request."""
+    """The handler of an API, and the versions that it serves; found by the key in a request."""
 
     api: Api
     handle: Handle

@@ -1,10 +1,11 @@
 """A first attempt at receiving and sending that never waits, and therefore keeps the GIL.
 
-Python lets go of the GIL around every call of a socket, also around one that is done in microseconds. Among
-sixteen busy connections on two cores each release wakes a thread on the other core, and the one that let go
-waits in turn: that took longer than the requests themselves. `_sockets_native` (Cython) makes the call
-without waiting and without letting go; only who has to wait makes the ordinary call afterwards. Without a
-compiler there is no such attempt, and `NOT_NOW` says so. Called by `penstock.server.connections.frames`.
+Python releases the GIL around every call of a socket, also around one that is done in microseconds. Among
+sixteen busy connections on two cores, each release wakes a thread on the other core, and the first thread
+then waits for the GIL: that took longer than the requests themselves. `_sockets_native` (Cython) makes the
+call without waiting and without releasing the GIL. The ordinary call follows only if this one would have to
+wait. Without a compiler there is no such attempt, and `NOT_NOW` says so. Called by
+`penstock.server.connections.transport`.
 """
 
 from __future__ import annotations

@@ -1,18 +1,17 @@
 """Connections that send many small produce requests take turns, and consumers come after them.
 
-Python's own lock is not fair: who gives it up mostly has it back before another thread is awake, so a client
-with little to say waits behind those with much. Here turns are given in the order in which they were asked
-for, and only who has one works. A turn lasts for what was received at once. It is a courtesy, and nothing
-rests on it: nobody waits for one longer than `PATIENCE_SECONDS`, and who has to wait for something else gives
-it up before.
+Python's own lock is not fair: a thread that gives it up mostly has it back before another thread is awake.
+A client with few requests therefore waits behind clients with many. Here connections get turns in the order
+in which they asked, and only the connection with the turn works. A turn lasts for what was received at once.
+Correctness does not depend on turns: no connection waits for one longer than `PATIENCE_SECONDS`, and a
+connection that has to wait for something else gives up its turn first.
 
-A consumer that has waited for records and is told of some lets producers go first, and does not even ask
-while they stand in a crowd: its answer comes some milliseconds later then and holds several batches, for the
-work of one.
+A consumer whose records have come lets producers go first. While several of them wait, it does not even ask:
+its answer comes some milliseconds later then, and holds several batches for the work of one.
 
-`_turns_native` (Cython) does all of it without the GIL: who waits for a turn does not ask for the GIL as
-well, and while one sends its answers and receives, the next one works. `PureTurns` is its twin for where
-there is no compiler, and what a test holds it against. Asked by `penstock.server.connections.connection`.
+`_turns_native` (Cython) does all of it without the GIL. A connection that waits for a turn does not compete
+for the GIL, and while one connection sends and receives, the next one works. `PureTurns` is its twin for
+machines without a compiler; a test compares the two. Asked by `penstock.server.connections.connection`.
 """
 
 from __future__ import annotations
@@ -29,20 +28,20 @@ if TYPE_CHECKING:
 
 PATIENCE_SECONDS: Final = 0.01
 CROWD: Final = 4
-"""So many who wait say that there is more to do than can be done: below that they were only unlucky."""
+"""From so many waiting connections on there is more to do than can be done; fewer were only unlucky."""
 _LENGTH_BYTES: Final = 4
 _KEY_BYTES: Final = 2
 
 
 class Turns(Protocol):
-    """One for all connections of a server. Invariant: nobody waits while no turn is taken."""
+    """One for all connections of a server. Invariant: no connection waits while no turn is taken."""
 
     def take(self) -> bool:
-        """Wait for a turn; whether there is one to be given up afterwards."""
+        """Wait for a turn. Returns whether there is one, which has to be given up afterwards."""
         ...
 
     def take_behind(self) -> bool:
-        """The same, after everybody else and not among a crowd."""
+        """The same, behind all connections that called `take`, and later still while many of them wait."""
         ...
 
     def waiting(self) -> tuple[int, int]:
@@ -50,7 +49,7 @@ class Turns(Protocol):
         ...
 
     def give_up(self) -> None:
-        """The next one, please."""
+        """Pass the turn on."""
         ...
 
     def exchange(

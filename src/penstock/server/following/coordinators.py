@@ -1,4 +1,4 @@
-"""Coordinators in a node: told which shards are theirs, driven by time, and given the topics they ask for."""
+"""Coordinators in a node: they learn which shards are theirs, get their time, and can look at topics."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ _log = logging.getLogger(__name__)
 
 
 class Fetchers(Protocol):
-    """Who fetches for partitions that follow."""
+    """The threads that fetch for partitions that follow."""
 
     def follow(self, partition: Partition) -> None:
         """The partition has a leader, and another or of another epoch than before, or none."""
@@ -81,8 +81,8 @@ class MetadataFollower:
         return TopicSettings.from_overrides(image.topic_config(name), self._defaults)
 
     def _make_logs(self, old: Image, new: Image) -> None:
-        """Those that are not there at all; what the disk refuses is refused once more, and told, by
-        `_open`."""
+        """Make the logs that do not exist yet. If the disk refuses one, `_open` tries it again and reports
+        it."""
         tasks: list[Task] = []
         for name, topic in new.topics.items():
             if old.topics.get(name) is topic:

@@ -26,7 +26,9 @@ class PartitionShardLog:
         self._partition = partition
         self._epoch = leader_epoch
         self._listener: Callable[[], None] | None = None
-        self._appending: int | None = None  # the thread that appends, which must not be told of its own doing
+        self._appending: int | None = (
+            None  # the thread that appends; it does not need to hear of its own write
+        )
         self._to_wake: list[Waiter] = []
 
     def append(self, batch: memoryview, guard: Guard | None = None) -> int:
