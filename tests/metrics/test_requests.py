@@ -6,7 +6,7 @@ from penstock.metrics.requests import Requests
 
 
 def test_a_request_that_waits_is_in_the_purgatory_until_it_is_answered() -> None:
-    fetches = Requests().of(1)
+    fetches = Requests()[1]
     fetches.waits += 1
     assert fetches.waiting == 1
     fetches.ended_waiting(0.25, 0.5)
@@ -18,7 +18,7 @@ def test_a_request_that_waits_is_in_the_purgatory_until_it_is_answered() -> None
 
 def test_a_request_that_is_answered_at_once_has_its_local_time_as_total() -> None:
     requests = Requests()
-    requests.of(0).served.record(0.125)
-    assert sum(each.sum_seconds for each in requests.of(0).total) == 0.125
-    assert sum(each.sum_seconds for each in requests.of(0).local) == 0.125
-    assert [key for key, _ in requests.items()] == [0]
+    requests[0].served.record(0.125)
+    assert sum(each.sum_seconds for each in requests[0].total) == 0.125
+    assert sum(each.sum_seconds for each in requests[0].local) == 0.125
+    assert list(requests) == [0]

@@ -7,8 +7,8 @@ from penstock.metrics.traffic import Traffic
 
 def test_totals_are_the_sums_of_all_topics_also_of_those_that_are_gone() -> None:
     traffic = Traffic()
-    traffic.of("a").produced(10, 1)
-    traffic.of("b").produced(20, 2)
+    produced(traffic, "a", 10, 1)
+    produced(traffic, "b", 20, 2)
     traffic.of("b").fetched(5, by_follower=False)
     traffic.of("b").fetched(7, by_follower=True)
     traffic.forget_others({"a"})
@@ -28,3 +28,11 @@ def test_a_topic_that_does_not_exist_counts_in_the_total_alone() -> None:
     assert traffic.total("failed_produce_requests") == 2
     assert traffic.total("bytes_rejected") == 7
     assert traffic.total("failed_fetch_requests") == 1
+
+
+def produced(traffic: Traffic, topic: str, size_bytes: int, records: int) -> None:
+    """As the handler of Produce counts."""
+    counts = traffic.of(topic)
+    counts.produce_requests += 1
+    counts.bytes_in += size_bytes
+    counts.messages_in += records

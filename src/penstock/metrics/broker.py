@@ -57,6 +57,6 @@ class BrokerMetrics:
             meter.tick(self.count(name), now)
         if now - self._rotated >= WINDOW_SECONDS:
             self._rotated = now
-            ours = [each for _, requests in self.requests.items() for each in requests.histograms]
+            ours = [each for requests in list(self.requests.values()) for each in requests.histograms]
             for histogram in (*ours, *self.histograms):
                 histogram.rotate()

@@ -61,15 +61,11 @@ class ApiRequests:
         return self.served, self.waited, self.local_of_waited, self.remote, self.sending
 
 
-class Requests:
-    """All APIs, by their key; one that nobody has asked for takes no memory."""
+class Requests(dict[int, ApiRequests]):
+    """All APIs, by their key; `requests[key]` makes one that is asked for the first time.
 
-    def __init__(self) -> None:
-        self._by_key: dict[int, ApiRequests] = {}
+    A dictionary itself, so that each request looks its API up without a call of Python.
+    """
 
-    def of(self, api_key: int) -> ApiRequests:
-        found = self._by_key.get(api_key)
-        return found if found is not None else self._by_key.setdefault(api_key, ApiRequests())
-
-    def items(self) -> list[tuple[int, ApiRequests]]:
-        return sorted(self._by_key.items())
+    def __missing__(self, api_key: int) -> ApiRequests:
+        return self.setdefault(api_key, ApiRequests())

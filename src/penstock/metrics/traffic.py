@@ -43,11 +43,6 @@ class TopicTraffic:
         for name in COUNTS:
             setattr(self, name, 0)
 
-    def produced(self, size_bytes: int, records: int) -> None:
-        self.produce_requests += 1
-        self.bytes_in += size_bytes
-        self.messages_in += records
-
     def fetched(self, size_bytes: int, *, by_follower: bool) -> None:
         self.fetch_requests += 1
         if by_follower:
@@ -65,17 +60,20 @@ class TopicTraffic:
         self.failed_fetch_requests += 1
 
 
+class _Topics(dict[str, TopicTraffic]):
+    def __missing__(self, topic: str) -> TopicTraffic:
+        return self.setdefault(topic, TopicTraffic())
+
+
 class Traffic:
     """All topics whose records this broker has taken or given."""
 
     def __init__(self) -> None:
-        self._topics: dict[str, TopicTraffic] = {}
+        self._topics = _Topics()
+        self.of = self._topics.__getitem__
+        """A topic's counts; found, or made, without a call of Python."""
         self._gone = TopicTraffic()
         self._lock = Lock()  # for `forget_others`; adding takes none
-
-    def of(self, topic: str) -> TopicTraffic:
-        found = self._topics.get(topic)
-        return found if found is not None else self._topics.setdefault(topic, TopicTraffic())
 
     def known(self, topic: str) -> TopicTraffic:
         """For requests that fail: the name may be anything, and must not stay in memory."""

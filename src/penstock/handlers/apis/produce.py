@@ -47,6 +47,7 @@ ACCESS: Final = (
 )
 OLDEST_SERVED: Final = 3
 
+_NONE: Final = ErrorCode.NONE  # to look up a member of an enumeration costs more than the rest of a check
 _log = logging.getLogger(__name__)
 
 
@@ -118,7 +119,7 @@ def _append_all(
         partitions = []
         for data in topic.partitions:
             result = _append(broker, name, data, admission, to_all, unacknowledged)
-            if result.error is not ErrorCode.NONE:
+            if result.error is not _NONE:
                 broker.metrics.traffic.known(name).produce_failed(len(data.records or b""))
             partitions.append(result)
         results.append(TopicResult(topic.name, topic.topic_id, partitions))
@@ -206,8 +207,10 @@ def _append(
         appended = partition.append(data.records, guard=guard, to_all=to_all)
         if to_all and partition.log.high_watermark <= appended.last_offset:
             unacknowledged.append(Written(partition, appended.last_offset + 1, epoch))
-        records = appended.last_offset - appended.base_offset + 1
-        broker.metrics.traffic.of(topic).produced(len(data.records), records)
+        traffic = broker.metrics.traffic.of(topic)
+        traffic.produce_requests += 1
+        traffic.bytes_in += len(data.records)
+        traffic.messages_in += appended.last_offset - appended.base_offset + 1
     except InvalidRecords as error:
         return PartitionResult(
             data.partition,

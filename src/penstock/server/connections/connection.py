@@ -120,7 +120,11 @@ class Connection:
                 self._answers.flush()
                 self._end_turn()
                 outcome = self._settle_counted(outcome, requests, local_seconds)
-            self._send(header, outcome.parts, requests)
+            parts = outcome.parts
+            if requests is None or len(parts) == 1:  # such an answer is mostly held back, to go with others
+                self._answers.send(header, parts)
+            else:
+                self._send_timed(header, parts, requests)
         if outcome.throttle_ms:
             self._answers.flush()
             self._end_turn()
@@ -144,11 +148,7 @@ class Connection:
         finally:
             requests.ended_waiting(local_seconds, self._clock.monotonic() - began)
 
-    def _send(self, header: bytes, parts: Sequence[Part], requests: ApiRequests | None) -> None:
-        """An answer of one part is mostly held back to be sent with others: only longer ones are timed."""
-        if requests is None or len(parts) == 1:
-            self._answers.send(header, parts)
-            return
+    def _send_timed(self, header: bytes, parts: Sequence[Part], requests: ApiRequests) -> None:
         began = self._clock.monotonic()
         self._answers.send(header, parts)
         requests.sending.record(self._clock.monotonic() - began)

@@ -110,7 +110,7 @@ class Session:
             outcome = handle(request, self._broker)
         header = response_header(api, version, correlation_id)
         seconds = self._now() - began
-        requests = self._requests.of(api_key)
+        requests = self._requests[api_key]
         requests.bytes_in += len(frame)
         if not isinstance(outcome, Wait):
             requests.served.record(seconds)

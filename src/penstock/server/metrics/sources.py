@@ -53,7 +53,7 @@ def _traffic(broker: Broker) -> Iterator[Sample]:
 
 
 def _requests(broker: Broker) -> Iterator[Sample]:
-    for key, requests in broker.metrics.requests.items():
+    for key, requests in sorted(broker.metrics.requests.items()):
         labels = {"request": api_name(key)}
         count = sum(each.count for each in requests.total)
         yield Sample(known.REQUESTS, labels, count)
@@ -61,7 +61,7 @@ def _requests(broker: Broker) -> Iterator[Sample]:
         for family, histograms in _times(requests).items():
             yield from _summary(family, labels, histograms, among=requests.total)
     for api, name in PURGATORIES.items():
-        waiting = broker.metrics.requests.of(api).waiting
+        waiting = broker.metrics.requests[api].waiting
         yield Sample(known.PURGATORY, {"delayedoperation": name}, waiting)
 
 
