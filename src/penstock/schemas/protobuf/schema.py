@@ -13,8 +13,9 @@ from google.protobuf.message import DecodeError
 
 from penstock.schemas.differences import Difference
 from penstock.schemas.errors import InvalidSchema
-from penstock.schemas.protobuf.building import resolved
+from penstock.schemas.protobuf.building import build_pool, resolved
 from penstock.schemas.protobuf.compatibility import compare, types_of
+from penstock.schemas.protobuf.custom_options import interpreted
 from penstock.schemas.protobuf.parsing import parse_proto
 from penstock.schemas.protobuf.writing import write_proto
 from penstock.schemas.schema import PROTOBUF, ParsedSchema, References
@@ -51,7 +52,8 @@ class ProtobufSchema:
     @property
     def serialised(self) -> str:
         """The descriptor in base64, as clients without a parser want it."""
-        return base64.b64encode(self.file.SerializeToString()).decode()
+        whole = interpreted(self.file, build_pool(self.written, self.imports))
+        return base64.b64encode(whole.SerializeToString()).decode()
 
     def differences(self, writer: ParsedSchema) -> list[Difference]:
         assert isinstance(writer, ProtobufSchema)
