@@ -13,12 +13,12 @@ import pytest
 
 from penstock.controller.quorum_log import QuorumLog
 from penstock.controller.quorum_state import FILE_NAME, write_election
-from penstock.raft import elections, following, raft
+from penstock.raft import elections, following, leading, raft
 from penstock.raft.messages import BeginQuorumEpochRequest, OffsetAndEpoch, VoteRequest
 from penstock.raft.roles import Follower, Leader
 from penstock.raft.state import Election, State
 from penstock.raft.transitions import take
-from penstock.raft.voters import VoterHistory
+from penstock.raft.voters import VoterHistory, VoterSet
 from penstock.storage.disk import Disk
 from penstock.testing.simulation import quorum_node
 from penstock.testing.simulation.quorum import QuorumRun
@@ -113,5 +113,26 @@ def test_a_bug_planted_in_raft_is_noticed(
             )
             record_property("noticed", found)
             print(f"{plant.__name__}: {found}\n  {type(noticed).__name__}: {noticed}")
+            return
+    pytest.fail(f"not noticed in {SEEDS} runs")
+
+
+@pytest.mark.claim("A12")
+def test_changing_voters_before_the_last_change_is_committed_would_be_noticed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two majorities that share no voter become possible."""
+
+    def change_voters(self: raft.Raft, voters: VoterSet) -> int:
+        if not isinstance(self.role, Leader):
+            raise raft.NotLeader(self.leader_id)
+        return leading.take_voters(self.state, self.role, voters)
+
+    monkeypatch.setattr(raft.Raft, "change_voters", change_voters)
+    for seed in range(1, SEEDS):
+        try:
+            QuorumRun(seed, changing_voters=True).run(RUN_MS)
+        except AssertionError as noticed:
+            print(f"seed {seed}: {noticed}")
             return
     pytest.fail(f"not noticed in {SEEDS} runs")
