@@ -119,7 +119,7 @@ def fitted(value: Decimal, kind: t.Decimal) -> Decimal:
             f"Numeric field overflow: A field with precision {kind.precision} and scale {kind.scale} must "
             f"round to an absolute value less than 10^{kind.precision - kind.scale}. Got {value}"
         )
-    return rounded
+    return rounded if rounded else abs(rounded)  # BigDecimal has no -0
 
 
 def decimal_sum_type(left: t.Decimal, right: t.Decimal) -> t.Decimal:
