@@ -190,46 +190,40 @@ class Task:
 
     def process(self, raw: RawRecord) -> None:
         """Take one record all the way through, then let punctuators of stream time have their turn."""
-        topic = raw.topic
+        topic, partition, offset, own_time, raw_key, raw_value, headers = raw
         inlet = self._inlets.get(topic) or self._inlet(topic)
         source = inlet.source
         try:
-            key = from_bytes(source.key_serde, topic, raw.key)
-            value = from_bytes(source.value_serde, topic, raw.value)
+            key = from_bytes(source.key_serde, topic, raw_key)
+            value = from_bytes(source.value_serde, topic, raw_value)
         except SerdeError as error:
             letter = self._on_bad_record(raw, error)
             if letter is not None:
                 self.outputs.append(letter)
             return
-        self._raw = raw
-        try:
-            self._take(raw, inlet, key, value)
+        self._raw, state, times, place = raw, self.state, self._partition_times, (topic, partition)
+        partition_time = times.get(place, UNKNOWN_TIME)
+        try:  # in one piece: this runs for every record
+            if inlet.own_time and own_time >= 0:
+                timestamp = own_time
+            else:
+                state.metadata = Metadata(topic, partition, offset, own_time, headers)
+                incoming = Incoming(topic, partition, offset, own_time, key, value, headers, state.now_ms)
+                timestamp = source.extractor(incoming, partition_time)
+            if timestamp > partition_time:
+                times[place] = timestamp
+            if timestamp < 0:
+                return
+            state.metadata = Metadata(topic, partition, offset, timestamp, headers)
+            if source.is_global:
+                inlet.process(Record(key, value, timestamp, headers))
+                return
+            if timestamp > state.stream_time:
+                state.stream_time = timestamp
+            inlet.process(Record(key, value, timestamp, headers))
+            self.punctuators.run("stream_time", state.stream_time)
         except Exception as error:
             self._handle(error, failing_node(error.__traceback__, self.source_of(topic)[0].name))
-
-    def _take(self, raw: RawRecord, inlet: _Inlet, key: Any, value: Any) -> None:
-        topic, partition, offset, own_time, _, _, headers = raw
-        source, state = inlet.source, self.state
-        times, place = self._partition_times, (topic, partition)
-        partition_time = times.get(place, UNKNOWN_TIME)
-        if inlet.own_time and own_time >= 0:
-            timestamp = own_time
-        else:
-            state.metadata = Metadata(topic, partition, offset, own_time, headers)
-            incoming = Incoming(topic, partition, offset, own_time, key, value, headers, state.now_ms)
-            timestamp = source.extractor(incoming, partition_time)
-        if timestamp > partition_time:
-            times[place] = timestamp
-        if timestamp < 0:
-            return
-        state.metadata = Metadata(topic, partition, offset, timestamp, headers)
-        if source.is_global:
-            inlet.process(Record(key, value, timestamp, headers))
-            return
-        if timestamp > state.stream_time:
-            state.stream_time = timestamp
-        inlet.process(Record(key, value, timestamp, headers))
-        self.punctuators.run("stream_time", state.stream_time)
 
     def extracts_times(self, topic: str) -> bool:
         """Whether records of a topic count with another time than their own."""
