@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.plan.raw_records import RawRecord, merged
+from penstock.plan.task import Task
 from penstock.protocol.topic_partition import TopicPartition
 from penstock.spark.host.time_order import FUTURE_SECONDS, TimeOrder
 from penstock.spark.limits import Offsets
+from penstock.streams import StreamsBuilder, StringSerde
 
 NOW_MS = 1_000
 Logs = dict[TopicPartition, list[int]]
@@ -85,6 +87,29 @@ def test_the_order_of_each_task_does_not_depend_on_the_limit(logs: Logs, limit: 
         for at, time in enumerate(logs[place])
     ]
     assert found == by_task(whole)
+
+
+def joined(batches: Iterable[list[RawRecord]]) -> list[tuple[str, bytes | None]]:
+    """What a task gives for a stream that is joined with two tables, batch after batch."""
+    builder = StreamsBuilder(key_serde=StringSerde(), value_serde=StringSerde())
+    orders, people, prices = builder.stream("orders"), builder.table("people"), builder.table("prices")
+    both = people.left_join(prices, lambda person, price: f"{person} {price}")
+    orders.left_join(people, lambda order, person: f"{order} {person}").to("with-people")
+    orders.left_join(both, lambda order, found: f"{order} {found}").to("with-both")
+    task = Task(builder.build().plan, application_id="joined")
+    return [(found.topic, found.value) for batch in batches for found in task.step(batch)]
+
+
+@given(st.lists(timestamps, min_size=3, max_size=3), st.integers(1, 12))
+def test_joins_give_the_same_results_whatever_the_limit(times: list[list[int]], limit: int) -> None:
+    places = [TopicPartition(topic, 0) for topic in ("orders", "people", "prices")]
+    positive = {place: [max(0, time) for time in mine] for place, mine in zip(places, times, strict=True)}
+
+    def filled(records: list[RawRecord]) -> list[RawRecord]:
+        return [record._replace(key=b"k", value=b"%d" % record.offset) for record in records]
+
+    whole = [filled(batch) for batch in batches(positive, sum(map(len, times)) + 1)]
+    assert joined(map(filled, batches(positive, limit))) == joined(whole)
 
 
 def test_a_table_written_earlier_comes_before_the_stream_that_joins_it() -> None:
