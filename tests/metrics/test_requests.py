@@ -16,6 +16,21 @@ def test_a_request_that_waits_is_in_the_purgatory_until_it_is_answered() -> None
     assert fetches.remote.sum_seconds == 0.5
 
 
+def test_a_wait_that_is_not_timed_leaves_the_purgatory_all_the_same() -> None:
+    fetches = Requests()[1]
+    fetches.waits += 1
+    fetches.ended_waiting(0.0, 0.5, weight=0)
+    assert fetches.waiting == 0
+    assert sum(each.count for each in fetches.total) == 0
+
+
+def test_a_request_that_stands_for_eight_counts_eight_times() -> None:
+    fetches = Requests()[1]
+    fetches.ended_waiting(0.25, 0.5, weight=8)
+    assert fetches.remote.count == 8
+    assert fetches.remote.sum_seconds == 4.0
+
+
 def test_a_request_that_is_answered_at_once_has_its_local_time_as_total() -> None:
     requests = Requests()
     requests[0].served.record(0.125)

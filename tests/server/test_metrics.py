@@ -84,7 +84,7 @@ def test_requests_are_timed_by_api_with_percentiles(broker: Broker) -> None:
     scraped = scrape(broker.metrics_address)
     assert scraped(f"{REQUESTS}requestspersec_count", request="Produce") >= 1
     for time_ in ("totaltimems", "localtimems", "remotetimems", "requestqueuetimems", "responsesendtimems"):
-        requests = scraped(f"{REQUESTS}requestspersec_count", request="Fetch")
+        requests = scraped(f"{REQUESTS}totaltimems_count", request="Fetch")
         assert scraped(f"{REQUESTS}{time_}_count", request="Fetch") == requests
         median = scraped(f"{REQUESTS}{time_}", request="Fetch", quantile="0.5")
         assert median <= scraped(f"{REQUESTS}{time_}", request="Fetch", quantile="0.99")

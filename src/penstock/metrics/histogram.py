@@ -24,15 +24,16 @@ class Histogram:
         self._before: Sequence[int] = (0,) * BUCKETS  # the counts when this window began
         self._earlier: Sequence[int] = (0,) * BUCKETS  # when the window before began
 
-    def record(self, seconds: float) -> None:
+    def record(self, seconds: float, weight: int = 1) -> None:
+        """`weight` is how many durations this one stands for, when not every one is measured."""
         micros = int(seconds * 1_000_000)
         bits = micros.bit_length()
         if bits <= 2:
             bucket = micros if micros > 0 else 0
         else:
             bucket = bits * 4 - 8 + (micros >> bits - 3 & 3) if bits <= _MOST_BITS else BUCKETS - 1
-        self._counts[bucket] += 1
-        self.sum_seconds += seconds
+        self._counts[bucket] += weight
+        self.sum_seconds += seconds * weight
 
     @property
     def count(self) -> int:

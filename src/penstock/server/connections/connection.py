@@ -114,17 +114,17 @@ class Connection:
             self._turns.give_up()
 
     def _serve(self, frame: memoryview) -> None:
-        header, outcome, requests, local_seconds = self._session.handle(frame)
+        header, outcome, requests, weight, local_seconds = self._session.handle(frame)
         if not isinstance(outcome, NoReply):
             if isinstance(outcome, Wait):
                 self._answers.flush()
                 self._end_turn()
-                outcome = self._settle_counted(outcome, requests, local_seconds)
+                outcome = self._settle_counted(outcome, requests, weight, local_seconds)
             parts = outcome.parts
-            if requests is None or len(parts) == 1:  # such an answer is mostly held back, to go with others
+            if weight == 0 or requests is None or len(parts) == 1:
                 self._answers.send(header, parts)
-            else:
-                self._send_timed(header, parts, requests)
+            else:  # an answer of one part is mostly held back, to go with others
+                self._send_timed(header, parts, requests, weight)
         if outcome.throttle_ms:
             self._answers.flush()
             self._end_turn()
@@ -137,7 +137,9 @@ class Connection:
         while not self._closing and (remaining := end - self._clock.monotonic()) > 0:
             self._changed.wait(remaining)
 
-    def _settle_counted(self, wait: Wait, requests: ApiRequests | None, local_seconds: float) -> Reply:
+    def _settle_counted(
+        self, wait: Wait, requests: ApiRequests | None, weight: int, local_seconds: float
+    ) -> Reply:
         """How long the request waited is counted, also when the connection ends meanwhile."""
         if requests is None:
             return self._settle(wait)
@@ -146,12 +148,12 @@ class Connection:
         try:
             return self._settle(wait)
         finally:
-            requests.ended_waiting(local_seconds, self._clock.monotonic() - began)
+            requests.ended_waiting(local_seconds, self._clock.monotonic() - began, weight)
 
-    def _send_timed(self, header: bytes, parts: Sequence[Part], requests: ApiRequests) -> None:
+    def _send_timed(self, header: bytes, parts: Sequence[Part], requests: ApiRequests, weight: int) -> None:
         began = self._clock.monotonic()
         self._answers.send(header, parts)
-        requests.sending.record(self._clock.monotonic() - began)
+        requests.sending.record(self._clock.monotonic() - began, weight)
 
     def _settle(self, outcome: Reply | Wait) -> Reply:
         while isinstance(outcome, Wait):

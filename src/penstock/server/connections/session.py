@@ -16,7 +16,7 @@ from penstock.handlers.reply import Outcome, Wait
 from penstock.handlers.request import Request
 from penstock.handlers.table import FORWARDED, HANDLERS
 from penstock.handlers.throttling import Handle, handle_timed
-from penstock.metrics.requests import ApiRequests
+from penstock.metrics.requests import ALL_TIMED_BEFORE, TIMED_EVERY, ApiRequests
 from penstock.protocol.apis import Api
 from penstock.protocol.header import read_request_header, response_header
 from penstock.protocol.primitives import MalformedMessage
@@ -30,6 +30,7 @@ class Exchange(NamedTuple):
     header: bytes
     outcome: Outcome
     requests: ApiRequests | None = None  # where a wait, and sending, are counted
+    weight: int = 0  # how many requests this one stands for when it is timed; 0 when it is not
     local_seconds: float = 0.0  # how long handling has taken so far
 
 
@@ -102,16 +103,22 @@ class Session:
         api, handle, oldest, newest = route
         if not oldest <= version <= newest:
             route.check(version)
-        began = self._now()
+        requests = self._requests[api_key]
+        requests.bytes_in += len(frame)
+        number = requests.count = requests.count + 1
+        is_seldom = number < ALL_TIMED_BEFORE
+        is_timed = is_seldom or number % TIMED_EVERY == 0
+        began = self._now() if is_timed else 0.0
         request = Request(api, version, client_id or "", self._principal, self._host, self._listener, reader)
         if self._broker.quotas.limits_requests:
             outcome = handle_timed(handle, request, self._broker)
         else:
             outcome = handle(request, self._broker)
         header = response_header(api, version, correlation_id)
+        if not is_timed:
+            return Exchange(header, outcome, requests)
+        weight = 1 if is_seldom else TIMED_EVERY
         seconds = self._now() - began
-        requests = self._requests[api_key]
-        requests.bytes_in += len(frame)
         if not isinstance(outcome, Wait):
-            requests.served.record(seconds)
-        return Exchange(header, outcome, requests, seconds)
+            requests.served.record(seconds, weight)
+        return Exchange(header, outcome, requests, weight, seconds)

@@ -55,8 +55,7 @@ def _traffic(broker: Broker) -> Iterator[Sample]:
 def _requests(broker: Broker) -> Iterator[Sample]:
     for key, requests in sorted(broker.metrics.requests.items()):
         labels = {"request": api_name(key)}
-        count = sum(each.count for each in requests.total)
-        yield Sample(known.REQUESTS, labels, count)
+        yield Sample(known.REQUESTS, labels, requests.count)
         yield Sample(known.REQUEST_BYTES, labels, requests.bytes_in)
         for family, histograms in _times(requests).items():
             yield from _summary(family, labels, histograms, among=requests.total)
