@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from penstock.client.arrow.columns import ROWS
 from penstock.records.batch import HEADER_SIZE
 from penstock.records.record import Record, encode_batch
 from penstock.records.walk import ColumnBuilder
-from penstock.spark.arrow import ROWS, BatchMaker, full_schema
+from penstock.spark.arrow import batch_maker, full_schema
 
 
 def batches(records: list[Record], payload: bytes | None = None, times: int = 1) -> list[pa.RecordBatch]:
@@ -15,7 +16,7 @@ def batches(records: list[Record], payload: bytes | None = None, times: int = 1)
     payload = bytes(encode_batch(records)[HEADER_SIZE:]) if payload is None else payload
     for _ in range(times):
         builder.add(payload, len(records), 0, records[0].timestamp_ms)
-    return list(BatchMaker(full_schema(include_headers=True), "t", 3).batches(builder.take()))
+    return list(batch_maker(full_schema(include_headers=True), "t", 3).batches(builder.take()))
 
 
 def test_times_that_spark_cannot_hold_become_the_nearest_that_it_can() -> None:

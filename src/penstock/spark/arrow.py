@@ -1,14 +1,9 @@
-"""Columns of records as Arrow record batches, in the shape of Spark's own Kafka source. Buffers are not
-copied.
-"""
+"""The columns of the Spark source: those of Spark's own Kafka source, and how they are made."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from typing import Final
 
-import numpy as np
-import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import (
     ArrayType,
@@ -21,10 +16,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from penstock.records.walk import BinaryColumn, Columns, HeaderColumns
-
-# Measured as the best size of a batch between the worker and Spark; smaller and larger ones are slower.
-ROWS: Final = 10_000
+from penstock.client.arrow.columns import BatchMaker
 
 _HEADER: Final = StructType([StructField("key", StringType()), StructField("value", BinaryType())])
 _FIELDS: Final = (
@@ -37,9 +29,6 @@ _FIELDS: Final = (
     StructField("timestampType", IntegerType()),
 )
 _HEADERS: Final = StructField("headers", ArrayType(_HEADER))
-# Spark counts microseconds in 64 bits, a record's milliseconds may be anything.
-_MOST_MS: Final = (1 << 63) // 1000 - 1
-_MICROSECONDS: Final = pa.timestamp("us", tz="UTC")
 
 
 def full_schema(*, include_headers: bool) -> StructType:
@@ -47,63 +36,6 @@ def full_schema(*, include_headers: bool) -> StructType:
     return StructType([*_FIELDS, _HEADERS] if include_headers else list(_FIELDS))
 
 
-class BatchMaker:
+def batch_maker(schema: StructType, topic: str, partition: int) -> BatchMaker:
     """Makes record batches of one partition with the columns of `schema`."""
-
-    def __init__(self, schema: StructType, topic: str, partition: int) -> None:
-        self._schema = to_arrow_schema(schema, timezone="UTC")
-        topic_name = pa.scalar(topic, pa.string())
-        number = pa.scalar(partition, pa.int32())
-        makers: dict[str, Callable[[Columns], pa.Array]] = {
-            "key": lambda columns: _binary(columns.rows, columns.key, pa.binary()),
-            "value": lambda columns: _binary(columns.rows, columns.value, pa.binary()),
-            "topic": lambda columns: pa.repeat(topic_name, columns.rows),
-            "partition": lambda columns: pa.repeat(number, columns.rows),
-            "offset": lambda columns: _numbers(pa.int64(), columns.rows, columns.offsets),
-            "timestamp": _timestamps,
-            "timestampType": lambda columns: _numbers(pa.int32(), columns.rows, columns.timestamp_types),
-            "headers": lambda columns: _headers(
-                columns.rows, columns.headers, self._schema.field("headers").type
-            ),
-        }
-        self._makers = [makers[name] for name in self._schema.names]
-
-    def batches(self, columns: Columns) -> Iterator[pa.RecordBatch]:
-        """The rows in batches of about `ROWS`; many small records of one stored batch are cut in slices."""
-        whole = pa.RecordBatch.from_arrays([make(columns) for make in self._makers], schema=self._schema)
-        if columns.rows <= ROWS * 3 // 2:
-            yield whole
-            return
-        for start in range(0, columns.rows, ROWS):
-            yield whole.slice(start, ROWS)
-
-
-def _numbers(kind: pa.DataType, rows: int, data: object) -> pa.Array:
-    return pa.Array.from_buffers(kind, rows, [None, pa.py_buffer(data)])
-
-
-def _binary(rows: int, column: BinaryColumn | None, kind: pa.DataType) -> pa.Array:
-    assert column is not None, "the builder was told to leave this column out"
-    validity = None if column.validity is None else pa.py_buffer(column.validity)
-    return pa.Array.from_buffers(
-        kind, rows, [validity, pa.py_buffer(column.offsets), pa.py_buffer(column.data)]
-    )
-
-
-def _timestamps(columns: Columns) -> pa.Array:
-    times = np.frombuffer(columns.timestamps_ms, dtype=np.int64)
-    microseconds = np.clip(times, -_MOST_MS, _MOST_MS) * 1000
-    return _numbers(_MICROSECONDS, columns.rows, microseconds)
-
-
-def _headers(rows: int, headers: HeaderColumns | None, kind: pa.ListType) -> pa.Array:
-    assert headers is not None, "the builder was told to leave headers out"
-    names = _binary(headers.header_count, headers.key, pa.string())
-    try:
-        names.validate(full=True)
-    except pa.ArrowInvalid:  # a key that is not UTF-8: shown as Java's client shows it
-        raw = _binary(headers.header_count, headers.key, pa.binary()).to_pylist()
-        names = pa.array([name.decode(errors="replace") for name in raw], pa.string())
-    values = _binary(headers.header_count, headers.value, pa.binary())
-    entries = pa.StructArray.from_arrays([names, values], fields=list(kind.value_type))
-    return pa.Array.from_buffers(kind, rows, [None, pa.py_buffer(headers.list_offsets)], children=[entries])
+    return BatchMaker(to_arrow_schema(schema, timezone="UTC"), topic, partition)

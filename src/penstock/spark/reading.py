@@ -10,12 +10,11 @@ from typing import Final
 import pyarrow as pa
 from pyspark.sql.types import StructType
 
+from penstock.client.arrow.columns import ROWS
+from penstock.client.arrow.stored import add_stored
 from penstock.protocol.topic_partition import TopicPartition
-from penstock.records.batch import HEADER_SIZE, CorruptBatch
-from penstock.records.codecs import CodecError, decompress
-from penstock.records.record import MAX_DECODED_BYTES
 from penstock.records.walk import ColumnBuilder
-from penstock.spark.arrow import ROWS, BatchMaker
+from penstock.spark.arrow import batch_maker
 from penstock.spark.clusters import cluster_for
 from penstock.spark.limits import OffsetRange
 from penstock.spark.options import ReadOptions
@@ -35,10 +34,6 @@ class DataLoss(RuntimeError):
     """Offsets that were to be read are no longer there."""
 
 
-class UnreadableBatch(RuntimeError):
-    """A batch whose bytes arrived as they were stored, and are not records."""
-
-
 def read_range(wanted: OffsetRange, schema: StructType, options: ReadOptions) -> Iterator[pa.RecordBatch]:
     """The rows of the range in the order of their offsets."""
     wanted = replace(wanted)  # it may shrink
@@ -46,9 +41,9 @@ def read_range(wanted: OffsetRange, schema: StructType, options: ReadOptions) ->
     partition = TopicPartition(wanted.topic, wanted.partition)
     names = set(schema.fieldNames())
     builder = ColumnBuilder(keys="key" in names, values="value" in names, headers="headers" in names)
-    maker = BatchMaker(schema, *partition)
+    maker = batch_maker(schema, *partition)
     for batch in _batches(cluster, partition, wanted, options):
-        _add(builder, batch, partition, wanted)
+        add_stored(builder, batch, partition, wanted.start, wanted.end)
         if builder.rows >= ROWS or builder.size_bytes >= _GATHERED_BYTES:
             yield from maker.batches(builder.take())
     if builder.rows:
@@ -79,23 +74,3 @@ def _batches(
                 return
             # A stored batch may begin before the log does; what it holds from before counts as deleted.
             position = wanted.start = first
-
-
-def _add(builder: ColumnBuilder, batch: Batch, partition: TopicPartition, wanted: OffsetRange) -> None:
-    header = batch.header
-    try:
-        payload = decompress(header.codec, batch.data[HEADER_SIZE:], MAX_DECODED_BYTES)
-        builder.add(
-            payload,
-            header.records_count,
-            header.base_offset,
-            header.base_timestamp,
-            header.max_timestamp if header.is_log_append_time else None,
-            wanted.start,
-            wanted.end,
-        )
-    except (CorruptBatch, CodecError) as error:
-        raise UnreadableBatch(
-            f"the batch at offsets {header.base_offset} to {header.last_offset} of {partition} "
-            f"is broken: {error}"
-        ) from error

@@ -17,10 +17,10 @@ import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql import DataFrame
 
+from penstock.client.arrow.routing import Router
 from penstock.protocol.topic_partition import TopicPartition
 from penstock.spark.clusters import cluster_for
 from penstock.spark.options import WriteOptions
-from penstock.spark.routing import Router
 from penstock.wire.pack import Packed
 
 SHARD: Final = "shard"
@@ -65,7 +65,7 @@ def packing(
     def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         context = TaskContext.get()
         outbox = _Outbox(shards, 0 if context is None else context.partitionId())
-        router = Router(cluster_for(options.client), outbox, options)
+        router = Router(cluster_for(options.client), outbox, options.topic, options.delivery_seconds)
         for batch in batches:
             router.send(batch, columns)
             yield from outbox.take()

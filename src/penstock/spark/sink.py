@@ -32,10 +32,10 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from penstock.client.arrow.routing import Router
 from penstock.spark.clusters import cluster_for
 from penstock.spark.encoding import Encoding
 from penstock.spark.options import OptionError, WriteOptions
-from penstock.spark.routing import Router
 from penstock.wire.produce import Producer, ProducerOptions
 
 _HEADERS: Final = ArrayType(
@@ -82,7 +82,7 @@ def write_rows(iterator: Iterator[pa.RecordBatch], columns: frozenset[str], opti
     producer = Producer(
         cluster, ProducerOptions(codec=options.codec, delivery_seconds=options.delivery_seconds)
     )
-    router = Router(cluster, producer, options)
+    router = Router(cluster, producer, options.topic, options.delivery_seconds)
     for batch in iterator:
         router.send(batch, columns)
     router.flush()

@@ -13,12 +13,14 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import contextmanager, suppress
 from threading import Event, Lock, get_ident
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from penstock.client.api import plugins
+from penstock.client.api.arrow_reading import ArrowReader
 from penstock.client.api.commits import CommitCallback, Commits
 from penstock.client.api.decoding import Decoder
 from penstock.client.api.exceptions import (
+    ConfigException,
     IllegalStateException,
     InvalidGroupIdException,
     KafkaException,
@@ -37,8 +39,15 @@ from penstock.client.api.rebalancing import RebalanceListener, Rebalances
 from penstock.client.api.records import ConsumerRecord, ConsumerRecords, OffsetAndMetadata, OffsetAndTimestamp
 from penstock.client.api.settings import consumer_settings
 from penstock.client.api.subscribing import Subscription
+from penstock.security.client_settings import ClientSettings, ClientSettingsError
+from penstock.wire.cluster import Cluster
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 from penstock.protocol.topic_partition import TopicPartition
 
+_GROUP_SECONDS: Final = 0.2
+"""How long `poll_arrow` waits for records before it serves the group again."""
 _WAKEUP_SECONDS: Final = 0.05
 """How long a wait inside the library lasts before this client looks for a `wakeup()`."""
 
@@ -72,6 +81,9 @@ class Consumer:
         self._rebalances = Rebalances(library, self._commits, self._drop)
         self._paused: set[TopicPartition] = set()
         self._failure: KafkaException | None = None
+        self._arrow: ArrowReader | None = None
+        self._given = given
+        self._read_committed = library["isolation.level"] == "read_committed"
         self._subscription = Subscription(
             self._library,
             self._rebalances.subscribe_with(self._library),
@@ -134,8 +146,9 @@ class Consumer:
     def poll(self, seconds: float = 0.0) -> ConsumerRecords:
         """Records, as soon as there are some: `max.poll.records` at most, none after `seconds`."""
         with self._used():
-            if self._subscription.is_empty and not self._assigned_by_hand:
-                raise IllegalStateException("Cannot poll: call subscribe() or assign() first.")
+            self._check_reading()
+            if self._arrow is not None:
+                raise IllegalStateException("Cannot poll: this consumer reads with poll_arrow().")
             self._commits.maybe_auto()
             self._raise_failure()
             self._subscription.refresh(self._api_timeout)
@@ -144,6 +157,37 @@ class Consumer:
             if not raw:
                 return records
             return self._interceptors.on_consume(records)
+
+    def poll_arrow(self, seconds: float = 0.0) -> pa.RecordBatch:
+        """Records as an Arrow batch, without rows after `seconds`: key, value, topic, partition, offset,
+        timestamp, timestampType and headers. All of one batch are of one partition.
+
+        A consumer reads either this way or with `poll`.
+        """
+        import pyarrow
+
+        from penstock.client.arrow.columns import SCHEMA
+
+        with self._used():
+            self._check_reading()
+            self._commits.maybe_auto()
+            self._subscription.refresh(self._api_timeout)
+            if self._arrow is None:
+                self._arrow = self._arrow_reader()
+            deadline = time.monotonic() + seconds
+            while True:
+                self._serve_group()
+                left = max(deadline - time.monotonic(), 0.0)
+                batch, moved = self._arrow.poll(
+                    self._unpaused_positions(), min(left, _GROUP_SECONDS), self._check_woken
+                )
+                for at, offset in moved.items():
+                    self._positions[at] = OffsetAndMetadata(offset)
+                if batch is not None:
+                    self._records_total += batch.num_rows
+                    return batch
+                if left <= 0:
+                    return pyarrow.RecordBatch.from_pylist([], schema=SCHEMA)
 
     def wakeup(self) -> None:
         """Make the poll or the call that waits now, or the next one, raise `WakeupException`."""
@@ -190,7 +234,8 @@ class Consumer:
             chosen = [TopicPartition(*each) for each in partitions]
             for each in chosen:
                 self._check_assigned(each)
-            self._library.resume(partitions_to_library(chosen))
+            if self._arrow is None:
+                self._library.resume(partitions_to_library(chosen))
             self._paused.difference_update(chosen)
 
     def paused(self) -> frozenset[TopicPartition]:
@@ -293,6 +338,8 @@ class Consumer:
             self._commits.maybe_auto(now=True)
         self._closed = True
         self._library.close()
+        if self._arrow is not None:
+            self._arrow.close()
         self._decoder.close()
         self._interceptors.close()
 
@@ -323,6 +370,39 @@ class Consumer:
         finally:
             if not nested:
                 self._owner = None
+
+    def _check_reading(self) -> None:
+        if self._subscription.is_empty and not self._assigned_by_hand:
+            raise IllegalStateException("Cannot poll: call subscribe() or assign() first.")
+
+    def _arrow_reader(self) -> ArrowReader:
+        try:
+            settings = ClientSettings.from_properties(
+                {name: str(value) for name, value in self._given.items() if isinstance(value, (str, int))}
+            )
+        except ClientSettingsError as error:
+            raise ConfigException(str(error)) from error
+        return ArrowReader(
+            Cluster.of(settings), read_committed=self._read_committed, api_timeout=self._api_timeout
+        )
+
+    def _serve_group(self) -> None:
+        """Rebalances and commits are the library's. Its own fetching is paused, and what it had fetched
+        before is passed over: positions are ours."""
+        with translated("poll"):
+            self._library.poll(0)
+            if assigned := self._library.assignment():
+                self._library.pause(assigned)
+        self._rebalances.raise_failure()
+
+    def _unpaused_positions(self) -> dict[TopicPartition, int]:
+        found = {}
+        for at in partitions_of(self._library.assignment()):
+            if at not in self._paused:
+                if at not in self._positions:
+                    self._positions[at] = self._resolved(at)
+                found[at] = self._positions[at].offset
+        return found
 
     def _raw(self, deadline: float) -> list[Any]:
         """Messages of the library. Waits in short pieces, so that a wakeup is seen."""
@@ -380,6 +460,9 @@ class Consumer:
         for at in targets:
             self._check_assigned(at)
         deadline = time.monotonic() + self._api_timeout
+        if self._arrow is not None:
+            self._positions.update(targets)
+            return
         for at, target in targets.items():
             while True:
                 try:

@@ -19,6 +19,10 @@ _RESOLVED: Final = Condition()
 """One for all: waiting for a single record is rare, so each future does not need its own lock."""
 
 
+_waiting: list[None] = []
+"""One item for each thread that waits. Read without the lock."""
+
+
 class RecordFuture:
     __slots__ = ("_callbacks", "_error", "_metadata")
 
@@ -47,10 +51,9 @@ class RecordFuture:
     def add_done_callback(self, callback: Callable[[RecordFuture], Any]) -> None:
         """Called once, by the producer's thread, or at once if the future is done."""
         with _RESOLVED:
-            if not self.done():
-                self._callbacks = [*(self._callbacks or ()), callback]
-                return
-        callback(self)
+            self._callbacks = [*(self._callbacks or ()), callback]
+        if self.done():  # perhaps since before: then `resolve` has not seen it
+            self._call_back()
 
     def __await__(self) -> Generator[Any, None, RecordMetadata]:
         """In a coroutine: `metadata = await producer.send(…)`. A cancelled wait does not recall the
@@ -69,11 +72,18 @@ class RecordFuture:
         return self.result(0)
 
     def resolve(self, metadata: RecordMetadata | None, error: Exception | None) -> None:
-        """By the producer, once."""
+        """By the producer, once. The lock is taken only where somebody waits or has left a callback: both
+        look at the result again after they said so."""
+        self._metadata, self._error = metadata, error
+        if _waiting:
+            with _RESOLVED:
+                _RESOLVED.notify_all()
+        if self._callbacks is not None:
+            self._call_back()
+
+    def _call_back(self) -> None:
         with _RESOLVED:
-            self._metadata, self._error = metadata, error
             callbacks, self._callbacks = self._callbacks, None
-            _RESOLVED.notify_all()
         for callback in callbacks or ():
             try:
                 callback(self)
@@ -84,5 +94,9 @@ class RecordFuture:
         if self.done():
             return
         with _RESOLVED:
-            if not _RESOLVED.wait_for(self.done, timeout):
-                raise TimeoutException(f"The record has no answer after {timeout:g} s.")
+            _waiting.append(None)
+            try:
+                if not _RESOLVED.wait_for(self.done, timeout):
+                    raise TimeoutException(f"The record has no answer after {timeout:g} s.")
+            finally:
+                _waiting.pop()

@@ -14,12 +14,14 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from threading import Event, Lock, Thread, current_thread
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from penstock.client.api import partitioners, plugins, serializers
+from penstock.client.api.arrow_sending import ArrowSender
 from penstock.client.api.exceptions import (
     ApiException,
     BufferExhaustedException,
+    ConfigException,
     IllegalStateException,
     KafkaException,
     ProducerFencedException,
@@ -37,6 +39,12 @@ from penstock.client.api.partitioners import ClusterView
 from penstock.client.api.records import Headers, OffsetAndMetadata, ProducerRecord, RecordMetadata
 from penstock.client.api.serializers import BytesSerializer
 from penstock.client.api.settings import producer_settings
+from penstock.records.codecs import Codec
+from penstock.security.client_settings import ClientSettings, ClientSettingsError
+from penstock.wire.cluster import Cluster
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 from penstock.protocol.topic_partition import TopicPartition
 
 _log = logging.getLogger(__name__)
@@ -130,6 +138,7 @@ class Producer:
         self._max_block_ms: int = own["max.block.ms"]
         self._buffer_memory: int = own["buffer.memory"]
         self._max_request_size: int = library["message.max.bytes"]
+        self._largest = min(self._max_request_size, self._buffer_memory)
         library["message.max.bytes"] = max(self._max_request_size, 1000)  # the least that librdkafka takes
         self._statistics = LibraryStatistics()
         library.setdefault("statistics.interval.ms", INTERVAL_MS)
@@ -144,11 +153,16 @@ class Producer:
         self._lock = Lock()
         self._wave = _Wave()
         self._waves = [self._wave]
+        self._given = given
+        self._codec = Codec[str(library["compression.type"]).upper()]
+        self._delivery_seconds = library["delivery.timeout.ms"] / 1000
+        self._arrow: ArrowSender | None = None
         self._errors = 0
         self._send_failure: ApiException | None = None
         self._closed = False
         self._work = Event()
         self._progress = Event()
+        self._waiting_for_room = False  # a hint: a waiting thread looks again soon without being told
         self._polling = Lock()  # one thread serves reports at a time: that keeps their order
         self._server = Thread(target=self._serve, name="penstock-producer", daemon=True)
         self._server.start()
@@ -168,14 +182,31 @@ class Producer:
         """Queue a record. Blocks for `max.block.ms` at most, for the topic's metadata or for room."""
         if self._closed:
             raise IllegalStateException("Cannot send: the producer is closed.")
-        if isinstance(topic, ProducerRecord):
-            record = topic
-        else:
-            named = headers.items() if isinstance(headers, Mapping) else headers or ()
-            record = ProducerRecord(topic, value, key, partition, list(named), timestamp)
-        if self._interceptors.sees_sends:
-            record = self._interceptors.on_send(record)
-        return self._send(record, callback, blocking=_blocking)
+        named = list(headers.items() if isinstance(headers, Mapping) else headers) if headers else []
+        if isinstance(topic, ProducerRecord) or self._interceptors.sees_sends:
+            record = self._interceptors.on_send(
+                topic
+                if isinstance(topic, ProducerRecord)
+                else ProducerRecord(topic, value, key, partition, named, timestamp)
+            )
+            topic, value, key = record.topic, record.value, record.key
+            partition, named, timestamp = record.partition, list(record.headers), record.timestamp
+        key_bytes = _serialized(self._key_serializer, topic, key, "key")
+        value_bytes = _serialized(self._value_serializer, topic, value, "value")
+        future = _Sent(self, callback)
+        arguments: dict[str, Any] = {"topic": topic, "value": value_bytes, "key": key_bytes}
+        if timestamp is not None:
+            arguments["timestamp"] = timestamp
+        if named:
+            arguments["headers"] = named
+        try:
+            self._check_size(key_bytes, value_bytes, named)
+            chosen = self._partition(topic, partition, key, key_bytes, value, value_bytes)
+        except ApiException as error:
+            return self._refuse(future, error)
+        if chosen is not None:
+            arguments["partition"] = chosen
+        return self._queue(arguments, future, _blocking)
 
     def send_nowait(
         self, topic: str, value: Any = None, key: Any = None, partition: int | None = None, **more: Any
@@ -185,8 +216,26 @@ class Producer:
             raise WouldBlock(partial(self.send, topic, value, key, partition, **more))
         return self.send(topic, value, key, partition, **more, _blocking=False)
 
+    def send_arrow(self, topic: str, batch: pa.RecordBatch) -> None:
+        """Send the rows of an Arrow batch: value, and key, headers, timestamp and partition where it has
+        them.
+
+        Rows go where Java sends their keys. They are acknowledged when `flush` returns, and what went
+        wrong is raised by one of both. Order is kept among batches, not between them and records of `send`.
+        """
+        if self._closed:
+            raise IllegalStateException("Cannot send: the producer is closed.")
+        if self._transactional:
+            raise IllegalStateException("Cannot send Arrow batches in a transaction. Use send().")
+        with self._lock:
+            if self._arrow is None:
+                self._arrow = self._arrow_sender()
+        self._arrow.send(topic, batch)
+
     def flush(self, timeout: float | None = None) -> None:
         """Wait until every record sent before has its answer; `linger.ms` is not waited for."""
+        if self._arrow is not None:
+            self._arrow.flush()
         with self._lock:
             before = [wave for wave in self._waves if wave.resolved < wave.sent]
             self._wave = _Wave()
@@ -210,7 +259,7 @@ class Producer:
             sent = sum(wave.sent for wave in self._waves)
         return {
             **self._statistics.metrics(),
-            "record-send-total": sent,
+            "record-send-total": sent + (self._arrow.acknowledged if self._arrow is not None else 0),
             "record-error-total": self._errors,
             "records-in-flight": len(self._library),
         }
@@ -273,6 +322,8 @@ class Producer:
             self._library.flush(1)
         self._work.set()
         self._server.join(5)
+        if self._arrow is not None:
+            self._arrow.close()
         for each in (self._key_serializer, self._value_serializer, self._partitioner):
             plugins.close(each)
         self._interceptors.close()
@@ -291,30 +342,17 @@ class Producer:
             self._errors += 1
         if self._interceptors.sees_acknowledgements:
             self._interceptors.on_acknowledgement(metadata, error)
-        self._progress.set()
+        if self._waiting_for_room:
+            self._progress.set()
 
-    def _send(self, record: ProducerRecord, callback: Callback | None, *, blocking: bool) -> RecordFuture:
-        key = _serialized(self._key_serializer, record.topic, record.key, "key")
-        value = _serialized(self._value_serializer, record.topic, record.value, "value")
-        future = _Sent(self, callback)
+    def _arrow_sender(self) -> ArrowSender:
         try:
-            self._check_size(key, value, record.headers)
-            arguments = self._arguments(record, key, value)
-        except ApiException as error:
-            return self._refuse(future, error)
-        return self._queue(arguments, future, blocking)
-
-    def _arguments(self, record: ProducerRecord, key: bytes | None, value: bytes | None) -> dict[str, Any]:
-        """For the library's `produce`."""
-        arguments: dict[str, Any] = {"topic": record.topic, "value": value, "key": key}
-        partition = self._partition(record, key, value)
-        if partition is not None:
-            arguments["partition"] = partition
-        if record.timestamp is not None:
-            arguments["timestamp"] = record.timestamp
-        if record.headers:
-            arguments["headers"] = list(record.headers)
-        return arguments
+            settings = ClientSettings.from_properties(
+                {name: str(value) for name, value in self._given.items() if isinstance(value, (str, int))}
+            )
+        except ClientSettingsError as error:
+            raise ConfigException(str(error)) from error
+        return ArrowSender(Cluster.of(settings), self._codec, self._delivery_seconds)
 
     def _queue(self, arguments: dict[str, Any], future: _Sent, blocking: bool) -> RecordFuture:
         """Hand a record to the library; wait for room while its buffer is full."""
@@ -355,39 +393,41 @@ class Producer:
         future.end(None, error)
         return future
 
-    def _partition(self, record: ProducerRecord, key: bytes | None, value: bytes | None) -> int | None:
+    def _partition(
+        self,
+        topic: str,
+        wanted: int | None,
+        key: Any,
+        key_bytes: bytes | None,
+        value: Any,
+        value_bytes: bytes | None,
+    ) -> int | None:
         """None leaves the choice to librdkafka."""
-        wanted = record.partition
         if wanted is not None and wanted < 0:
             raise KafkaException(f"Invalid partition: {wanted}. Partition numbers are never negative.")
-        count = self._topics.count(record.topic, self._max_block_ms, (wanted or 0) + 1)
+        count = self._topics.count(topic, self._max_block_ms, (wanted or 0) + 1)
         if wanted is not None or self._partitioner is None:
             return wanted
-        chosen = self._partitioner.partition(
-            record.topic, record.key, key, record.value, value, self._cluster
-        )
+        chosen = self._partitioner.partition(topic, key, key_bytes, value, value_bytes, self._cluster)
         if not isinstance(chosen, int) or not 0 <= chosen < count:
             raise KafkaException(
-                f"{type(self._partitioner).__name__} chose partition {chosen!r} of topic {record.topic!r}, "
+                f"{type(self._partitioner).__name__} chose partition {chosen!r} of topic {topic!r}, "
                 f"which has 0 to {count - 1}."
             )
         return chosen
 
     def _check_size(self, key: bytes | None, value: bytes | None, headers: Headers) -> None:
-        size = _OVERHEAD_BYTES + len(key or b"") + len(value or b"")
+        size = _OVERHEAD_BYTES + (len(key) if key else 0) + (len(value) if value else 0)
         if headers:
             size += sum(len(name.encode()) + len(data or b"") + 10 for name, data in headers)
-        for limit, setting in (
-            (self._max_request_size, "max.request.size"),
-            (self._buffer_memory, "buffer.memory"),
-        ):
-            if size > limit:
-                raise RecordTooLargeException(
-                    f"The message is {size} bytes when serialized which is larger than {limit}, which is "
-                    "the value "
-                    f"of the {setting} configuration.",
-                    "MSG_SIZE_TOO_LARGE",
-                )
+        if size <= self._largest:
+            return
+        by_request = self._largest == self._max_request_size
+        raise RecordTooLargeException(
+            f"The message is {size} bytes when serialized which is larger than {self._largest}, which is the "
+            f"value of the {'max.request.size' if by_request else 'buffer.memory'} configuration.",
+            "MSG_SIZE_TOO_LARGE",
+        )
 
     def _wait_for_room(self, deadline: float | None) -> float:
         now = time.monotonic()
@@ -399,8 +439,10 @@ class Producer:
                 "_QUEUE_FULL",
             )
         self._progress.clear()
+        self._waiting_for_room = True
         self._work.set()
         self._progress.wait(min(deadline - now, _POLL_SECONDS))
+        self._waiting_for_room = False
         return deadline
 
     def _transact(self, doing: str, method: str, *arguments: Any) -> None:
@@ -438,8 +480,8 @@ def _partitioner(own: Mapping[str, Any], settings: dict[str, Any]) -> Any:
 
 
 def _serialized(serializer: Any, topic: str, data: Any, side: str) -> bytes | None:
-    if data is None:
-        return None
+    if data is None or (type(data) is bytes and type(serializer) is BytesSerializer):
+        return data
     try:
         made: bytes | None = serializer.serialize(topic, data)
     except KafkaException:

@@ -16,9 +16,10 @@ import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 
+from penstock.client.arrow.columns import ROWS
+from penstock.client.arrow.routing import binary_input
 from penstock.kernels.record import Headers
-from penstock.spark.arrow import ROWS, full_schema
-from penstock.spark.routing import binary_input
+from penstock.spark.arrow import full_schema
 from penstock.wire.pack import partitions_of_keys
 
 FINAL: Final = -1

@@ -1,7 +1,8 @@
-"""Arrow batches to batches of records, each row to its topic and partition: what a task of the sink does.
-The exactly-once sink packs the same way before its shuffle (`penstock.spark.sharding`).
+"""Arrow batches to batches of records, each row to its topic and partition.
 
-Rows are separated and packed column by column; there is no Python object for a row.
+The Spark sink and `Producer.send_arrow` call it; the exactly-once sink packs the same way before its shuffle
+(`penstock.spark.sharding`). Rows are separated and packed column by column: a row never becomes a Python
+object.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from penstock.protocol.topic_partition import TopicPartition
-from penstock.spark.options import OptionError, WriteOptions
 from penstock.wire.cluster import Cluster
 from penstock.wire.deadline import Deadline
 from penstock.wire.pack import BinaryInput, HeaderInput, Packed, Packer, RecordColumns, partitions_of_keys
@@ -25,6 +25,10 @@ from penstock.wire.produce import BATCH_BYTES, BUFFER_BYTES, partition_count
 Numbers = npt.NDArray[np.int32]
 
 _NO_PARTITION = -(1 << 31)  # what no row can mean: -1 would be a mistake, and is reported
+
+
+class UnusableRow(ValueError):
+    """A row that names no topic, or a partition or time that no record can have."""
 
 
 class Target:
@@ -47,9 +51,11 @@ class Addressed(NamedTuple):
 class Targets:
     """Says of each row where it belongs."""
 
-    def __init__(self, cluster: Cluster, options: WriteOptions) -> None:
+    def __init__(self, cluster: Cluster, topic: str | None, delivery_seconds: float) -> None:
+        """Without a topic each row names its own, in the column topic."""
         self._cluster = cluster
-        self._options = options
+        self._topic = topic
+        self._delivery_seconds = delivery_seconds
         self._known: dict[str, Target] = {}
 
     def address(
@@ -69,12 +75,12 @@ class Targets:
             yield Addressed(topic, target, rows, partitions)
 
     def _by_topic(self, batch: pa.RecordBatch) -> Iterator[tuple[str, Numbers]]:
-        if self._options.topic is not None:
-            yield self._options.topic, np.arange(batch.num_rows, dtype=np.int32)
+        if self._topic is not None:
+            yield self._topic, np.arange(batch.num_rows, dtype=np.int32)
             return
         topics = batch.column("topic")
         if topics.null_count:
-            raise OptionError("a row has no topic: its column topic is null, and the option is not set")
+            raise UnusableRow("a row has no topic: its column topic is null, and no topic is set")
         encoded = topics.dictionary_encode()
         for number, rows in _grouped(encoded.indices.to_numpy(), np.arange(batch.num_rows, dtype=np.int32)):
             yield encoded.dictionary[number].as_py(), rows
@@ -82,7 +88,7 @@ class Targets:
     def _target(self, topic: str) -> Target:
         target = self._known.get(topic)
         if target is None:
-            count = partition_count(self._cluster, topic, Deadline(self._options.delivery_seconds))
+            count = partition_count(self._cluster, topic, Deadline(self._delivery_seconds))
             target = self._known[topic] = Target(count)
         return target
 
@@ -98,9 +104,11 @@ class Outlet(Protocol):
 class Router:
     """Sends each row where it belongs. The rows of one partition stay in the order in which they came."""
 
-    def __init__(self, cluster: Cluster, producer: Outlet, options: WriteOptions) -> None:
+    def __init__(
+        self, cluster: Cluster, producer: Outlet, topic: str | None, delivery_seconds: float
+    ) -> None:
         self._producer = producer
-        self._targets = Targets(cluster, options)
+        self._targets = Targets(cluster, topic, delivery_seconds)
         self._packers: dict[TopicPartition, Packer] = {}
 
     def send(self, batch: pa.RecordBatch, columns: frozenset[str]) -> None:
@@ -158,7 +166,7 @@ def _timestamps(batch: pa.RecordBatch, columns: frozenset[str]) -> memoryview:
     times = batch.column("timestamp").cast(pa.timestamp("ms", tz="UTC"), safe=False).cast(pa.int64())
     known = np.ascontiguousarray(times.fill_null(now_ms).to_numpy(zero_copy_only=False), dtype=np.int64)
     if len(known) and known.min() < 0:
-        raise OptionError(
+        raise UnusableRow(
             f"a row has the timestamp {known.min()} ms, which is before 1970: a record cannot have it"
         )
     return known.data
@@ -193,7 +201,7 @@ def _named_partitions(batch: pa.RecordBatch) -> Numbers:
 def _checked(topic: str, target: Target, named: Numbers) -> Numbers:
     wrong = named[(named != _NO_PARTITION) & ((named < 0) | (named >= target.partitions))]
     if len(wrong):
-        raise OptionError(
+        raise UnusableRow(
             f"a row names partition {wrong[0]} of topic {topic!r}, which has {target.partitions}"
         )
     return named
