@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
+from penstock.client.targets import Target
 from penstock.streams import StreamsBuilder, StringSerde, Topology, TopologyTestDriver
+from penstock.streams.resetting import Applications
 from tests.spark.host.conftest import Run, Topics
 
 pytestmark = pytest.mark.timeout(300)
@@ -92,6 +94,23 @@ def test_joins_with_tables_lose_nothing_when_there_is_a_backlog(
         assert Counter(read(topics, prefix + name)) == Counter(wanted[name]), name
     for name in TABLES:
         assert dict(read(topics, prefix + name)) == dict(wanted[name]), name
+
+
+@pytest.mark.long
+def test_a_reset_application_processes_everything_again_with_the_same_results(
+    run: Run, topics: Topics
+) -> None:
+    prefix, settings = "again-", {"max.offsets.per.trigger": "400"}
+    records = inputs(prefix, 600)
+    topics.create(*(prefix + name for name in (*INPUTS, "joined")), partitions=PARTITIONS)
+    for name in ("orders", "people", "prices"):
+        topics.write(prefix + name, [tuple(rest) for topic, *rest in records if topic == prefix + name])
+    wanted = Counter(driven(topology(prefix, whole=False), prefix, records)["joined"])
+    for times in (1, 2):
+        assert run(topology(prefix, whole=False), "again", settings).error is None
+        found = Counter(read(topics, prefix + "joined"))
+        assert found == Counter({row: times * count for row, count in wanted.items()})
+        Applications(topics.servers).reset("again", Target())
 
 
 def read(topics: Topics, topic: str) -> list[tuple[str, str | None]]:
