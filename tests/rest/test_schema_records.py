@@ -217,3 +217,20 @@ def test_the_proxy_and_our_own_registry_agree(bootstrap_servers: str, new_topic:
         refused = own.produce(f"{topic}-avro", "avro", incompatible)
         assert (refused.status_code, refused.json()["error_code"]) == (422, 42207)
         assert "ncompatible" in refused.json()["message"]
+
+
+def test_a_schema_without_a_name_cannot_name_its_subject(
+    schema_proxy: Proxy, new_topic: Callable[..., str]
+) -> None:
+    topic = new_topic()
+    cluster = schema_proxy.client.get("/v3/clusters").json()["data"][0]["cluster_id"]
+    value = {
+        "type": "JSONSCHEMA",
+        "schema": '{"type": "object"}',
+        "subject_name_strategy": "RECORD_NAME",
+        "data": {},
+    }
+    answer = schema_proxy.client.post(
+        f"/v3/clusters/{cluster}/topics/{topic}/records", json={"value": value}
+    ).json()
+    assert (answer["error_code"], "needs a schema with a name" in answer["message"]) == (400, True)

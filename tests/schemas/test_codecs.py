@@ -29,10 +29,20 @@ def test_avro_values_are_in_avros_json_encoding() -> None:
     assert codec.decode(codec.encode(value)) == value
 
 
-def test_a_field_with_a_default_may_be_left_out() -> None:
+def test_a_field_must_be_there_even_with_a_default_and_an_unknown_one_is_passed_over() -> None:
     codec = codec_for(parse("AVRO", RECORD))
-    value = codec.decode(codec.encode({"price": "", "u": {"double": 1}}))
-    assert value == {"x": None, "next": None, "price": "", "u": {"double": 1.0}}
+    with pytest.raises(InvalidValue, match="lacks the field"):
+        codec.encode({"price": "", "u": {"double": 1}})
+    whole = {"x": None, "next": None, "price": "", "u": {"double": 1.0}}
+    assert codec.decode(codec.encode({**whole, "more": 1})) == whole
+
+
+def test_a_protobuf_value_has_names_of_json_and_its_default_values() -> None:
+    fields = "int32 an_int = 1; string s = 2; optional int32 o = 3; repeated int32 r = 4;"
+    text = f'syntax = "proto3"; message M {{ {fields} }}'
+    codec = codec_for(parse("PROTOBUF", text))
+    assert codec.decode(codec.encode({"an_int": 5})) == {"anInt": 5, "s": "", "r": []}
+    assert codec.decode(codec.encode({"anInt": 0, "o": 0})) == {"anInt": 0, "s": "", "o": 0, "r": []}
 
 
 @pytest.mark.parametrize(

@@ -63,8 +63,6 @@ class Consumer:
     """Open on return from the constructor; `close` leaves the group."""
 
     def __init__(self, bootstrap_servers: str, own: InstanceSettings, settings: RestSettings) -> None:
-        from confluent_kafka import Consumer as Binding
-
         self.own = own
         self.stopping = False
         """Set by another thread: whoever reads comes back at once."""
@@ -77,7 +75,8 @@ class Consumer:
         self._assigned = False
         self._positions: dict[Partition, int] = {}
         """Behind the last record that was answered, or where a client has sought to."""
-        self._consumer: Any = Binding(self._binding_settings(settings))
+        self._settings = settings
+        self._consumer: Any = self._open()
 
     # -- which partitions
 
@@ -97,9 +96,17 @@ class Consumer:
         self._look_for_topics()
 
     def unsubscribe(self) -> None:
+        """Leaves the group.
+
+        librdkafka would leave later by itself, and then take away an assignment that was made meanwhile. So a
+        new client takes the place of the old one.
+        """
         self._store_positions()
-        self._consumer.unsubscribe()
-        self._consumer.unassign()
+        if self._topics or self._pattern is not None:
+            self._consumer.close()
+            self._consumer = self._open()
+        else:
+            self._consumer.unassign()
         self._topics, self._pattern, self._assigned = [], None, False
         self._positions.clear()
 
@@ -221,6 +228,11 @@ class Consumer:
         self._consumer.close()
 
     # -- how
+
+    def _open(self) -> Any:
+        from confluent_kafka import Consumer as Binding
+
+        return Binding(self._binding_settings(self._settings))
 
     def _binding_settings(self, settings: RestSettings) -> dict[str, Any]:
         patience_ms = max(300_000, settings.consumer_instance_timeout_ms + self.own.request_timeout_ms)

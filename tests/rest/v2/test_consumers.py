@@ -341,3 +341,31 @@ def test_members_in_two_proxies_are_one_group(
         assert found[0] != found[1]
         assert other.client.get(members[0][1] + "x/assignments").json()["error_code"] == 40403
         proxy.client.delete(members[0][1])
+
+
+@pytest.mark.parametrize("commits", ["true", "false"])
+def test_a_subscription_that_was_ended_makes_room_for_an_assignment(
+    proxy: Proxy, new_topic: Callable[..., str], group: str, commits: str
+) -> None:
+    topic = new_topic()
+    fill(proxy, topic, 5)
+    instance = subscribed(proxy, group, "a", topic, **{"auto.commit.enable": commits})
+    assert len(proxy.read_until(instance, 5, "json")) == 5
+    assert proxy.client.delete(f"{instance}/subscription").status_code == 204
+    assert proxy.send("POST", f"{instance}/assignments", at(topic)).status_code == 204
+    place = {"offsets": [{"topic": topic, "partition": 0, "offset": 2}]}
+    assert proxy.send("POST", f"{instance}/positions", place).status_code == 204
+    found = proxy.read_until(instance, 3, "json")
+    assert [each["offset"] for each in found] == [2, 3, 4]
+    assert proxy.client.get(f"{instance}/assignments").json() == at(topic)
+    assert proxy.send("POST", f"{instance}/offsets").status_code == 200
+    committed = proxy.send("GET", f"{instance}/offsets", at(topic)).json()["offsets"]
+    assert [each["offset"] for each in committed] == [5]
+
+
+def test_a_field_that_nobody_knows_is_422(proxy: Proxy, new_topic: Callable[..., str], group: str) -> None:
+    instance = proxy.consumer(group, "a", "json")
+    answer = proxy.send("POST", f"{instance}/subscription", {"topics": [new_topic()], "topik": 1})
+    assert (answer.status_code, "topik" in answer.json()["message"]) == (422, True)
+    answer = proxy.produce(new_topic(), "json", {"records": [{"value": 1, "val": 2}]})
+    assert answer.status_code == 422

@@ -43,7 +43,7 @@ class Brokers(Struct):
     brokers: list[int]
 
 
-class ProduceRecord(Struct):
+class ProduceRecord(Struct, forbid_unknown_fields=True):
     """One record; key and value are in the embedded format that the content type names."""
 
     key: Raw = field(default_factory=absent)
@@ -51,7 +51,7 @@ class ProduceRecord(Struct):
     partition: PartitionId | None = None
 
 
-class Produce(Struct):
+class Produce(Struct, forbid_unknown_fields=True):
     records: Annotated[list[ProduceRecord], Meta(min_length=1)]
     key_schema: str | None = None
     key_schema_id: int | None = None
@@ -74,7 +74,7 @@ class Produced(Struct):
     value_schema_id: int | None
 
 
-class NewInstance(Struct):
+class NewInstance(Struct, forbid_unknown_fields=True):
     """What a consumer instance shall be; `id` is the old name of `name`."""
 
     name: InstanceName | None = None
@@ -91,7 +91,7 @@ class CreatedInstance(Struct):
     base_uri: str
 
 
-class Subscription(Struct):
+class Subscription(Struct, forbid_unknown_fields=True):
     """Topics by name, or by a pattern for whole names; one of the two."""
 
     topics: Annotated[list[TopicName], Meta(min_length=1, max_length=PARTITIONS_MAX)] | None = None
@@ -102,16 +102,16 @@ class SubscribedTopics(Struct):
     topics: list[str]
 
 
-class TopicPartition(Struct):
+class TopicPartition(Struct, forbid_unknown_fields=True):
     topic: TopicName
     partition: PartitionId
 
 
-class Partitions(Struct):
+class Partitions(Struct, forbid_unknown_fields=True):
     partitions: Annotated[list[TopicPartition], Meta(max_length=PARTITIONS_MAX)]
 
 
-class OffsetToCommit(Struct):
+class OffsetToCommit(Struct, forbid_unknown_fields=True):
     """The last offset that was processed: the group goes on with the next one."""
 
     topic: TopicName
@@ -120,7 +120,7 @@ class OffsetToCommit(Struct):
     metadata: CommitMetadata | None = None
 
 
-class OffsetsToCommit(Struct):
+class OffsetsToCommit(Struct, forbid_unknown_fields=True):
     offsets: Annotated[list[OffsetToCommit], Meta(max_length=PARTITIONS_MAX)] | None = None
 
 
@@ -135,14 +135,14 @@ class CommittedOffsets(Struct):
     offsets: list[CommittedOffset]
 
 
-class Position(Struct):
+class Position(Struct, forbid_unknown_fields=True):
     topic: TopicName
     partition: PartitionId
     offset: Offset
     metadata: str | None = None
 
 
-class TimePosition(Struct):
+class TimePosition(Struct, forbid_unknown_fields=True):
     """To the first record at or after a time: ISO 8601, or milliseconds since 1970."""
 
     topic: TopicName
@@ -151,7 +151,7 @@ class TimePosition(Struct):
     metadata: str | None = None
 
 
-class Positions(Struct):
+class Positions(Struct, forbid_unknown_fields=True):
     offsets: Annotated[list[Position], Meta(max_length=PARTITIONS_MAX)] = []
     timestamps: Annotated[list[TimePosition], Meta(max_length=PARTITIONS_MAX)] = []
 

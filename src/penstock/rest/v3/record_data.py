@@ -132,6 +132,11 @@ def _by_topic(data: Data) -> bool:
 def subject_of(data: Data, topic: str, what: str, name: str) -> str:
     if data.subject is not None:
         return data.subject
+    if not name and not _by_topic(data):
+        raise bad_request(
+            f"Bad Request: subject_name_strategy={data.subject_name_strategy} needs a schema with a name. "
+            "A JSON Schema is named by its title."
+        )
     if data.subject_name_strategy == "RECORD_NAME":
         return name
     if data.subject_name_strategy == "TOPIC_RECORD_NAME":

@@ -14,12 +14,12 @@ Name = Annotated[str, Meta(min_length=1, max_length=249, pattern=NO_ZERO_BYTES)]
 Value = Annotated[str, Meta(pattern=NO_ZERO_BYTES)]
 
 
-class ConfigValue(Struct):
+class ConfigValue(Struct, forbid_unknown_fields=True):
     name: Name
     value: Value | None = None
 
 
-class NewTopic(Struct):
+class NewTopic(Struct, forbid_unknown_fields=True):
     topic_name: str
     partitions_count: Count | None = None
     replication_factor: Annotated[int, Meta(ge=1, le=32_767)] | None = None
@@ -28,33 +28,33 @@ class NewTopic(Struct):
     validate_only: bool = False
 
 
-class PartitionsCount(Struct):
+class PartitionsCount(Struct, forbid_unknown_fields=True):
     partitions_count: Count
 
 
-class NewValue(Struct):
+class NewValue(Struct, forbid_unknown_fields=True):
     value: Value | None = None
 
 
-class ConfigChange(Struct):
+class ConfigChange(Struct, forbid_unknown_fields=True):
     name: Name
     value: Value | None = None
     operation: str | None = "SET"
 
 
-class ConfigChanges(Struct):
+class ConfigChanges(Struct, forbid_unknown_fields=True):
     data: Annotated[list[ConfigChange], Meta(max_length=1_000)]
     validate_only: bool = False
 
 
-class Header(Struct):
+class Header(Struct, forbid_unknown_fields=True):
     """A header of a record; its value is base64."""
 
     name: Value
     value: str | None = None
 
 
-class Data(Struct):
+class Data(Struct, forbid_unknown_fields=True):
     """A key or a value: in a format, or by a schema that the registry has."""
 
     data: Raw = field(default_factory=absent)
@@ -66,7 +66,7 @@ class Data(Struct):
     schema: str | None = None
 
 
-class ProduceRecord(Struct):
+class ProduceRecord(Struct, forbid_unknown_fields=True):
     partition_id: int | None = None
     headers: Annotated[list[Header], Meta(max_length=1_000)] = []
     key: Data | None = None
@@ -78,7 +78,7 @@ class BatchEntry(ProduceRecord):
     id: Annotated[str, Meta(min_length=1, max_length=80)] = ""
 
 
-class Batch(Struct):
+class Batch(Struct, forbid_unknown_fields=True):
     entries: list[BatchEntry]
 
 

@@ -81,18 +81,13 @@ def _from_json(value: Any, kind: AvroType, path: str) -> Any:
 
 
 def _from_record(value: Any, kind: RecordSchema, path: str) -> dict[str, Any]:
+    """As Avro's own JSON decoder: unknown fields are passed over, and no default stands in for a field."""
     _check(isinstance(value, dict), value, kind, path)
-    unknown = value.keys() - {field.name for field in kind.fields}
-    if unknown:
-        raise InvalidValue(f"{path} has a field {min(unknown)!r} that {kind.fullname} does not have.")
     out = {}
     for field in kind.fields:
-        if field.name in value:
-            out[field.name] = _from_json(value[field.name], field.type, f"{path}.{field.name}")
-        elif field.has_default:
-            out[field.name] = _default(field.default, field.type)
-        else:
+        if field.name not in value:
             raise InvalidValue(f"{path} lacks the field {field.name!r} of {kind.fullname}.")
+        out[field.name] = _from_json(value[field.name], field.type, f"{path}.{field.name}")
     return out
 
 
@@ -107,19 +102,6 @@ def _from_union(value: Any, kind: Union, path: str) -> Any:
             return name, _from_json(value[name], branches[name], path)
     names = ", ".join(branches)
     raise InvalidValue(f'{path} is {_shown(value)}; a union takes {{"TYPE": value}} with one of {names}.')
-
-
-def _default(value: Any, kind: AvroType) -> Any:
-    """A default is written without naming the branch of a union."""
-    if isinstance(kind, Union):
-        from penstock.schemas.avro.defaults import fits
-
-        branch = next(each for each in kind.branches if fits(value, each))
-        return None if value is None else (_branch_name(branch), _from_json(value, branch, "default"))
-    if isinstance(kind, RecordSchema):
-        given = {field.name: value.get(field.name, field.default) for field in kind.fields}
-        return {field.name: _default(given[field.name], field.type) for field in kind.fields}
-    return _from_json(value, kind, "default")
 
 
 def _to_json(value: Any, kind: AvroType) -> Any:

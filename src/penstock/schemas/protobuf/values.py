@@ -1,4 +1,7 @@
-"""Protobuf values as ProtoJSON. The payload begins with the indexes of the message in its file."""
+"""Protobuf values as ProtoJSON, with the names of JSON and with fields that have their default values.
+
+The payload begins with the indexes of the message in its file.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,7 @@ class ProtobufCodec:
         try:
             message.ParseFromString(payload[position:])
             return json_format.MessageToDict(
-                message, preserving_proto_field_name=True, descriptor_pool=self._pool
+                message, always_print_fields_with_no_presence=True, descriptor_pool=self._pool
             )
         except (DecodeError, json_format.Error, ValueError) as error:
             raise InvalidValue(f"The bytes are not of their Protobuf schema: {error}") from error
