@@ -37,10 +37,16 @@ class Scope:
     """Types of the user."""
     variables: Mapping[str, t.SqlType]
     """Parameters of the lambdas around."""
+    source: str | None = None
+    """The only source, or its alias: `SOURCE.NAME` means the column NAME then."""
 
 
-def scope(columns: Mapping[str, t.SqlType], types: Mapping[str, t.SqlType] | None = None) -> Scope:
-    return Scope(columns, types or {}, {})
+def scope(
+    columns: Mapping[str, t.SqlType],
+    types: Mapping[str, t.SqlType] | None = None,
+    source: str | None = None,
+) -> Scope:
+    return Scope(columns, types or {}, {}, source)
 
 
 def typed(node: x.Expression, known: Scope) -> e.Expression:
@@ -95,7 +101,7 @@ def _decimal(node: x.DecimalLiteral, known: Scope) -> e.Expression:
 def _column(node: x.ColumnName, known: Scope) -> e.Expression:
     if node.source is None and node.name in known.variables:
         return e.Variable(node.name, known.variables[node.name])
-    name = node.name if node.source is None else f"{node.source}.{node.name}"
+    name = node.name if node.source in (None, known.source) else f"{node.source}.{node.name}"
     if name in known.columns:
         return e.Column(name, known.columns[name])
     near = get_close_matches(name, known.columns, 1)
