@@ -6,7 +6,6 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 
-from penstock.groups import commits
 from penstock.groups.classic_group import ClassicGroup
 from penstock.groups.consumer_group import Member
 from penstock.groups.messages import CommitIdentity
@@ -33,10 +32,10 @@ def is_noticed(machine: type[RuleBasedStateMachine]) -> bool:
 
 
 def test_a_commit_of_an_older_generation_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    def check(group: ClassicGroup, identity: CommitIdentity, transactional: bool) -> None:
+    def check(group: ClassicGroup, identity: CommitIdentity, *, transactional: bool) -> None:
         group.check_member(identity.member_id, identity.instance_id)
 
-    monkeypatch.setattr(commits, "_check_classic", check)
+    monkeypatch.setattr(ClassicGroup, "check_commit", check)
     assert is_noticed(ClassicGroups)
 
 
