@@ -45,12 +45,16 @@ class JavaPrograms:
 
     def run(self, name: str, *arguments: str) -> str:
         """What the main method of this class prints; it must succeed."""
+        code, said, errors = self.outcome(name, *arguments)
+        assert code == 0, f"{name} ended with {code}: {said[-2000:]}{errors[-2000:]}"
+        return said
+
+    def outcome(self, name: str, *arguments: str) -> tuple[int, str, str]:
+        """The exit code of the program, and what it printed to standard output and to standard error."""
         words = [word.encode() for word in (name, *arguments)]
         packed = b"".join(struct.pack(">H", len(word)) + word for word in words)
         self._socket.sendall(struct.pack(">i", len(words)) + packed)
-        code, said, errors = self._number(), self._text(), self._text()
-        assert code == 0, f"{name} ended with {code}: {said[-2000:]}{errors[-2000:]}"
-        return said
+        return self._number(), self._text(), self._text()
 
     def _number(self) -> int:
         return int(struct.unpack(">i", self._told.read(4))[0])
