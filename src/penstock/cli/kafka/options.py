@@ -49,6 +49,10 @@ class Option:
     kind: str
     default: Any
     required: bool
+    bare: str | None = None
+    """The argument that stands when the option is given without one; None when an argument is required."""
+    old_names: tuple[str, ...] = ()
+    """Names that Kafka has dropped and tutorials still print; the help does not show them."""
 
     def __str__(self) -> str:
         return f"[{', '.join(self.names)}]"
@@ -137,17 +141,26 @@ class Parser:
         kind: str = "String",
         default: Any = None,
         required: bool = False,
+        bare: str | None = None,
+        old_names: tuple[str, ...] = (),
     ) -> None:
-        """An option with an argument."""
-        self._add(Option(names, text, what, kind, default, required))
+        """An option with an argument; with `bare` it may be given without one."""
+        self._add(Option(names, text, what, kind, default, required, bare, old_names))
 
     def _add(self, option: Option) -> None:
-        for name in option.names:
+        for name in option.names + option.old_names:
             assert name not in self._options, name
             self._options[name] = option
 
     def option(self, name: str) -> Option:
         return self._options[name]
+
+    def parse_or_help(self, words: Sequence[str]) -> Given:
+        """As `parse`; a line that cannot be read is answered with the help, as some commands do."""
+        try:
+            return self.parse(words)
+        except OptionError as error:
+            raise UsageError(str(error), self.help_text()) from None
 
     def parse(self, words: Sequence[str]) -> Given:
         """Raises `UsageError` for --help and for an empty line, `VersionWanted` for --version."""
@@ -181,6 +194,9 @@ class Parser:
         if not equals:
             # Joptsimple takes the next word unless it names an option itself.
             if not left or self._names_an_option(left[0]):
+                if option.bare is not None:
+                    words.append(option.bare)
+                    return
                 raise OptionError(f"Option {option.names[0]} requires an argument")
             value = left.pop(0)
         words.append(value)
@@ -213,7 +229,8 @@ def _shown(option: Option) -> str:
     names = ", ".join(("-" if len(name) == 1 else "--") + name for name in sorted(option.names, key=len))
     if option.argument is None:
         return names
-    return f"{names} <{option.kind}: {option.argument}>" if option.argument else f"{names} <{option.kind}>"
+    argument = f"{option.kind}: {option.argument}" if option.argument else option.kind
+    return f"{names} <{argument}>" if option.bare is None else f"{names} [{argument}]"
 
 
 def _default(option: Option) -> str:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from penstock.client.api import plugins, serializers
 from penstock.client.api.exceptions import SerializationException
 from penstock.client.api.records import ConsumerRecord
 from penstock.client.api.serializers import BytesDeserializer
+
+TIMESTAMP_TYPES: Final = {1: "CreateTime", 2: "LogAppendTime"}
+"""Java's names for librdkafka's numbers."""
 
 
 class Decoder:
@@ -29,6 +32,7 @@ class Decoder:
             None if value is None else _deserialized(self._value, message, value, "value"),
             message.headers() or (),
             message.leader_epoch(),
+            TIMESTAMP_TYPES.get(kind),
         )
 
     def close(self) -> None:

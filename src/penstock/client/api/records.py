@@ -54,6 +54,7 @@ class ConsumerRecord(NamedTuple):
     value: Any
     headers: Headers
     leader_epoch: int | None = None
+    timestamp_type: str | None = None  # "CreateTime" or "LogAppendTime"; None where there is no timestamp
 
 
 class ConsumerRecords(Sequence[ConsumerRecord]):
