@@ -14,6 +14,7 @@ from penstock.clock import SystemClock
 from penstock.coordinator.promise import Promise
 from penstock.handlers.reply import Outcome, Reply, Wait
 from penstock.replication.waiters import Waiter
+from penstock.security.principals import ANONYMOUS, Principal
 from penstock.server.connections.complaints import Complaints
 from penstock.server.connections.connection import Commons, Connection
 from penstock.server.connections.memory import NO_BOUND, RequestMemory
@@ -39,10 +40,13 @@ class Client:
         self._socket.settimeout(SECONDS)
         clock = SystemClock()
         commons = Commons(clock, PureTurns(), RequestMemory(NO_BOUND, clock), Complaints(clock))
-        transport = transport_for("PLAINTEXT", served, 60_000)
+        transport = transport_for(served, 60_000)
         self.connection = Connection(transport, session, commons, host="here", max_frame_bytes=1000)
         self.thread = threading.Thread(target=self.connection.run, daemon=True)
         self.thread.start()
+
+    def identify(self, principal: Principal) -> None:
+        assert principal == ANONYMOUS
 
     def handle(self, frame: memoryview) -> Exchange:
         return Exchange(b"", self._handle())

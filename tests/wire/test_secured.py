@@ -1,9 +1,8 @@
-"""The wire client with TLS and SASL, judged by Apache Kafka: each mechanism, and each refusal."""
+"""The wire client with TLS and SASL, on Apache Kafka and on our broker: each mechanism, and each refusal.
+Both brokers get the same properties."""
 
 from __future__ import annotations
 
-import base64
-import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,57 +18,36 @@ from confluent_kafka.admin import (
 from penstock.protocol.apis import Api
 from penstock.security.client_settings import ClientSettings
 from penstock.security.jaas import OAUTH_MODULE, PLAIN_MODULE, SCRAM_MODULE
+from penstock.testing import Broker
 from penstock.wire.cluster import Cluster
 from penstock.wire.connection import Address, Connection
 from penstock.wire.deadline import Deadline
 from penstock.wire.errors import NotAuthenticated
 from tests.peers.apache_kafka import ApacheKafka, Unavailable, free_port, jars
 from tests.security.certificates import PASSWORD, Authority
+from tests.security.properties import LISTENERS, secured_properties, unsecured_token
 
 SECONDS = 20.0
-MECHANISMS = "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512,OAUTHBEARER"
 CLUSTER = {"include_cluster_authorized_operations": False, "endpoint_type": 1}
-OAUTH = (
-    "org.apache.kafka.common.security.oauthbearer.internals.unsecured."
-    "OAuthBearerUnsecuredValidatorCallbackHandler"
-)
 
 
 class Secured:
-    """One node of Apache Kafka with a listener for each protocol."""
+    """A broker with a listener for each protocol."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, broker: str, folder: Path) -> None:
         self.authority = Authority(folder)
-        server = self.authority.issue("broker")
         self.client = self.authority.issue("alice")
         self.stranger = Authority(folder, "another-authority").issue("mallory")
-        self.ports = {name: free_port() for name in ("PLAINTEXT", "SASL", "TLS", "MUTUAL", "BOTH")}
-        listeners = ",".join(f"{name}://127.0.0.1:{port}" for name, port in self.ports.items())
-        users = f'{PLAIN_MODULE} required user_alice="pass,word=";'
-        settings = {
-            "advertised.listeners": listeners,
-            "listener.security.protocol.map": (
-                "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SASL:SASL_PLAINTEXT,TLS:SSL,MUTUAL:SSL,BOTH:SASL_SSL"
-            ),
-            "sasl.enabled.mechanisms": MECHANISMS,
-            "ssl.keystore.location": str(server.pkcs12),
-            "ssl.keystore.type": "PKCS12",
-            "ssl.keystore.password": PASSWORD,
-            "ssl.truststore.location": str(self.authority.path),
-            "ssl.truststore.type": "PEM",
-            "listener.name.mutual.ssl.client.auth": "required",
-        }
-        for name in ("sasl", "both"):
-            settings[f"listener.name.{name}.plain.sasl.jaas.config"] = users
-            for mechanism in ("scram-sha-256", "scram-sha-512"):
-                settings[f"listener.name.{name}.{mechanism}.sasl.jaas.config"] = f"{SCRAM_MODULE} required;"
-            settings[f"listener.name.{name}.oauthbearer.sasl.jaas.config"] = f"{OAUTH_MODULE} required;"
-            settings[f"listener.name.{name}.oauthbearer.sasl.server.callback.handler.class"] = OAUTH
-            settings[f"listener.name.{name}.scram-sha-256.connections.max.reauth.ms"] = "2000"
-        self.node = ApacheKafka(settings)
-        controller = f"CONTROLLER://127.0.0.1:{self.node.controller_port}"
-        self.node._settings["listeners"] = f"{listeners},{controller}"
-        self.node.bootstrap_servers = f"127.0.0.1:{self.ports['PLAINTEXT']}"
+        self.ports = {name: free_port() for name in LISTENERS}
+        settings = secured_properties(self.authority, self.authority.issue("broker"), self.ports)
+        self.node: ApacheKafka | Broker
+        if broker == "apache":
+            self.node = ApacheKafka(settings)
+            controller = f"CONTROLLER://127.0.0.1:{self.node.controller_port}"
+            self.node._settings["listeners"] = f"{settings['listeners']},{controller}"
+            self.node.bootstrap_servers = f"127.0.0.1:{self.ports['PLAINTEXT']}"
+        else:
+            self.node = Broker(settings=settings)
 
     def add_users(self) -> None:
         admin = AdminClient({"bootstrap.servers": self.node.bootstrap_servers})
@@ -84,13 +62,14 @@ class Secured:
         return Connection(Address("127.0.0.1", self.ports[listener]), Deadline(SECONDS), settings=settings)
 
 
-@pytest.fixture(scope="module")
-def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
-    try:
-        jars()
-    except Unavailable as reason:
-        pytest.skip(str(reason))
-    broker = Secured(tmp_path_factory.mktemp("tls"))
+@pytest.fixture(scope="module", params=["penstock", "apache"])
+def secured(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
+    if request.param == "apache":
+        try:
+            jars()
+        except Unavailable as reason:
+            pytest.skip(str(reason))
+    broker = Secured(request.param, tmp_path_factory.mktemp("tls"))
     with broker.node:
         broker.add_users()
         yield broker
@@ -104,13 +83,6 @@ def works(connection: Connection) -> bool:
 def jaas(mechanism: str, password: str = "pass,word=") -> str:
     module = PLAIN_MODULE if mechanism == "PLAIN" else SCRAM_MODULE
     return f'{module} required username="alice" password="{password}";'
-
-
-def unsecured_token(seconds: int = 60) -> str:
-    now = int(time.time())
-    parts = [{"alg": "none"}, {"sub": "alice", "iat": now - 1, "exp": now + seconds}]
-    encoded = [base64.urlsafe_b64encode(json.dumps(part).encode()).rstrip(b"=").decode() for part in parts]
-    return ".".join([*encoded, ""])
 
 
 @pytest.mark.parametrize("listener", ["SASL", "BOTH"])

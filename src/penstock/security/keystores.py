@@ -5,15 +5,10 @@ JKS is refused: no kept library reads it. The message says how to convert one.
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from cryptography.hazmat.primitives.serialization import (
-    BestAvailableEncryption,
-    Encoding,
-    NoEncryption,
-    PrivateFormat,
-    pkcs12,
-)
+if TYPE_CHECKING:  # imported where a store is read: a broker without TLS starts sooner without it
+    from cryptography.hazmat.primitives.serialization import pkcs12
 
 _JKS_MAGIC: Final = b"\xfe\xed\xfe\xed"
 _PEM_BEGIN: Final = b"-----BEGIN "
@@ -50,6 +45,13 @@ def read_identity(data: bytes, password: str | None, key_password: str | None, k
     secret = (key_password or password or "").encode() or None
     if kind == "PEM":
         return Identity(data, key or data, secret)
+    from cryptography.hazmat.primitives.serialization import (
+        BestAvailableEncryption,
+        Encoding,
+        NoEncryption,
+        PrivateFormat,
+    )
+
     loaded = _pkcs12(data, password)
     if loaded.key is None or loaded.cert is None:
         raise KeystoreError("the keystore has no private key with a certificate")
@@ -66,6 +68,8 @@ def read_trusted(data: bytes, password: str | None) -> bytes:
         raise KeystoreError(_CONVERT)
     if kind == "PEM":
         return data
+    from cryptography.hazmat.primitives.serialization import Encoding
+
     loaded = _pkcs12(data, password)
     found = [*([loaded.cert] if loaded.cert else []), *loaded.additional_certs]
     if not found:
@@ -74,6 +78,8 @@ def read_trusted(data: bytes, password: str | None) -> bytes:
 
 
 def _pkcs12(data: bytes, password: str | None) -> pkcs12.PKCS12KeyAndCertificates:
+    from cryptography.hazmat.primitives.serialization import pkcs12
+
     try:
         return pkcs12.load_pkcs12(data, password.encode() if password else None)
     except ValueError:

@@ -69,8 +69,8 @@ class RunningBroker:
         except BaseException:
             close_all(sockets)
             raise
-        self._server = Server(self._node, sockets)
         try:
+            self._server = Server(self._node, sockets)
             self.metrics = self._metrics_endpoint(settings)
         except BaseException:
             close_all(sockets)

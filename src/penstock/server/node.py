@@ -30,6 +30,7 @@ from penstock.security.standard_authorizer import StandardAuthorizer
 from penstock.server.cluster.broker_life import BrokerLife, registered_endpoints
 from penstock.server.cluster.cluster_markers import Asks
 from penstock.server.cluster.local_channel import LocalChannel
+from penstock.server.cluster.node_security import to_brokers
 from penstock.server.cluster.peers import Peers
 from penstock.server.cluster.producer_id_blocks import allocate_producer_ids
 from penstock.server.cluster.replica_directories import ReplicaDirectories
@@ -76,7 +77,7 @@ class Node:
         listener = settings.inter_broker_listener if settings.client_listeners else None
         self._questions = questions = Questions(controller, listener)
         self._partitions = Partitions(questions.exists)
-        self.peers = Peers(questions.address_of, settings.node_id)
+        self.peers = Peers(questions.address_of, settings.node_id, to_brokers(settings))
         peers = self.peers if peers_of is None else peers_of(questions.address_of)
         producer_ids = ProducerIds(lambda: allocate_producer_ids(self.broker))
         coordinators = build_coordinators(
@@ -194,7 +195,7 @@ class Node:
             settings.node_id,
             self.broker.cluster_id,
             self._ground.new_id(),
-            registered_endpoints(self._endpoints),
+            registered_endpoints(self._endpoints, settings),
             settings.broker_rack,
             self._logs.left_broker_epoch,
         )

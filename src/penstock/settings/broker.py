@@ -21,7 +21,7 @@ from penstock.settings.errors import SettingError
 from penstock.settings.inert import why_inert
 from penstock.settings.kinds import BOOLEAN, INT_MAX, LIST, STRING
 from penstock.settings.listeners import DEFAULT_PROTOCOL_MAP, LISTENERS, PROTOCOL_MAP, Listener, protected
-from penstock.settings.security import SecuritySettings
+from penstock.settings.security import READ_BY_LISTENERS, SecuritySettings
 from penstock.settings.sources import collect
 from penstock.settings.synonyms import derive_topic_defaults, synonym_definitions, synonym_text
 from penstock.settings.topic import TopicSettings
@@ -453,6 +453,8 @@ def _with_old_names(given: Mapping[str, str]) -> dict[str, str]:
 
 
 def _tell(name: str) -> None:
+    if name.startswith(READ_BY_LISTENERS):
+        return
     reason = why_inert(name)
     if reason is None:
         _log.warning("Unknown setting %s: it is ignored", name)

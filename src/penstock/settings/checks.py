@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from penstock.settings.errors import invalid
-from penstock.settings.listeners import check_plaintext
+from penstock.settings.listeners import check_protocols
 
 if TYPE_CHECKING:
     from penstock.settings.broker import BrokerSettings
@@ -45,7 +45,7 @@ def _check_listeners(settings: BrokerSettings) -> None:
     if not settings.client_listeners and "broker" in settings.process_roles:
         why = "There must be a listener for clients, with a name that is not in controller.listener.names"
         raise invalid("listeners", settings.text("listeners"), why, "NAME://HOST:PORT")
-    check_plaintext(settings.client_listeners, settings.listener_security_protocol_map)
+    check_protocols(settings.client_listeners, settings.listener_security_protocol_map)
     names = {listener.name for listener in settings.listeners}
     reserved = {name.upper() for name in settings.controller_listener_names}
     for advertised in settings.advertised_listeners:
@@ -84,7 +84,7 @@ def _check_roles(settings: BrokerSettings) -> None:
         raise invalid("listeners", settings.text("listeners"), why, f"{names}://HOST:PORT among others")
     # As in Kafka, a controller's listener needs no entry in the map.
     unnamed = tuple((name.upper(), "PLAINTEXT") for name in settings.controller_listener_names)
-    check_plaintext(settings.controller_listeners, unnamed + settings.listener_security_protocol_map)
+    check_protocols(settings.controller_listeners, unnamed + settings.listener_security_protocol_map)
     _check_inter_broker(settings)
 
 

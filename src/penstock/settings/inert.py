@@ -16,7 +16,8 @@ from penstock.settings.definition import Definition
 _THREADS: Final = "each connection has its own thread; there is no pool to size"
 _NODES: Final = "nodes work together without it"
 _JAVA: Final = "names Java classes or configures the Java machine"
-_PLAINTEXT: Final = "only PLAINTEXT listeners are served, and others are refused"
+_NO_TOKENS: Final = "delegation tokens are not offered"
+_ENCODED: Final = "passwords stand in the properties file only"
 _PURGATORY: Final = "a waiting request is removed when it is answered; nothing has to be purged"
 _PAGE_CACHE: Final = "files are read through the page cache, without a buffer of that size"
 _AT_ONCE: Final = "a coordinator appends each change at once"
@@ -55,9 +56,6 @@ _NAMES: Final[dict[str, str]] = {
         create.topic.policy.class.name alter.config.policy.class.name client.quota.callback.class
         principal.builder.class auto.include.jmx.reporter telemetry.max.bytes config.providers
     """,
-    _PLAINTEXT: """
-        connection.failed.authentication.delay.ms connections.max.reauth.ms
-    """,
     _PURGATORY: """
         fetch.purgatory.purge.interval.requests producer.purgatory.purge.interval.requests
         delete.records.purgatory.purge.interval.requests
@@ -85,12 +83,9 @@ INERT_PREFIXES: Final[tuple[tuple[str, str], ...]] = (
     ("metric.", _JAVA),
     ("metrics.", _JAVA),
     ("kafka.metrics.", _JAVA),
-    ("ssl.", _PLAINTEXT),
-    ("sasl.", _PLAINTEXT),
-    ("security.", _PLAINTEXT),
-    ("listener.name.", _PLAINTEXT),
-    ("delegation.token.", _PLAINTEXT),
-    ("password.encoder.", _PLAINTEXT),
+    ("security.", _NODES),
+    ("delegation.token.", _NO_TOKENS),
+    ("password.encoder.", _ENCODED),
 )
 
 

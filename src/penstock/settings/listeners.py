@@ -93,15 +93,11 @@ def protected(listeners: Iterable[Listener], protocols: tuple[tuple[str, str], .
     )
 
 
-def check_plaintext(listeners: tuple[Listener, ...], protocols: tuple[tuple[str, str], ...]) -> None:
-    """Refuses what would be served unencrypted although the settings ask for encryption or passwords."""
+def check_protocols(listeners: tuple[Listener, ...], protocols: tuple[tuple[str, str], ...]) -> None:
+    """Refuses a listener whose name the map does not know."""
     known = dict(protocols)
     for listener in listeners:
-        protocol = known.get(listener.name)
-        if protocol is None:
+        if listener.name not in known:
             message = f"No security protocol defined for listener {listener.name}"
             allowed = f"an entry {listener.name}:PLAINTEXT in listener.security.protocol.map"
             raise SettingError(message, setting="listeners", value=str(listener), allowed=allowed)
-        if protocol != "PLAINTEXT":
-            why = f"this version serves PLAINTEXT only, and will not serve {protocol} without its protection"
-            raise invalid("listeners", str(listener), why, "listeners whose protocol is PLAINTEXT")

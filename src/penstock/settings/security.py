@@ -10,6 +10,8 @@ from penstock.settings import kinds
 from penstock.settings.definition import setting
 from penstock.settings.kinds import BOOLEAN, STRING
 
+READ_BY_LISTENERS: Final = ("ssl.", "sasl.", "listener.name.", "connections.max.reauth.ms")
+"""How the names begin that the server reads for each listener; they are in no table."""
 STANDARD_AUTHORIZER: Final = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 
 
@@ -27,6 +29,15 @@ class SecuritySettings:
     allow_everyone_if_no_acl_found: bool = setting(
         "allow.everyone.if.no.acl.found", BOOLEAN, False,
         "Whether a resource that no access control entry names is open to everybody.")
+    connection_failed_authentication_delay_ms: int = setting(
+        "connection.failed.authentication.delay.ms", kinds.int_(0), 100,
+        "How long the answer to a refused proof is held back.")
+    sasl_mechanism_inter_broker_protocol: str = setting(
+        "sasl.mechanism.inter.broker.protocol", STRING, "GSSAPI",
+        "Mechanism by which this broker proves itself to other brokers.")
+    sasl_mechanism_controller_protocol: str = setting(
+        "sasl.mechanism.controller.protocol", STRING, "GSSAPI",
+        "Mechanism by which this node proves itself to controllers.")
     # fmt: on
 
     @property

@@ -18,6 +18,8 @@ from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.metadata import Node
 from penstock.server.cluster.replica_directories import ReplicaDirectories, Untold, by_directory
+from penstock.settings import BrokerSettings
+from penstock.settings.listeners import PROTOCOLS
 from penstock.storage.errors import StorageError
 
 NOT_REGISTERED: Final = -1
@@ -33,9 +35,10 @@ _UNANSWERED: Final = frozenset(
 _log = logging.getLogger(__name__)
 
 
-def registered_endpoints(endpoints: Mapping[str, Node]) -> tuple[Endpoint, ...]:
+def registered_endpoints(endpoints: Mapping[str, Node], settings: BrokerSettings) -> tuple[Endpoint, ...]:
     """What a broker says of its listeners."""
-    return tuple(Endpoint(name, node.host, node.port) for name, node in endpoints.items())
+    codes = {one.name: PROTOCOLS.index(one.security_protocol) for one in settings.client_listeners}
+    return tuple(Endpoint(name, node.host, node.port, codes.get(name, 0)) for name, node in endpoints.items())
 
 
 class Said(NamedTuple):
@@ -157,7 +160,9 @@ class BrokerLife:
             "broker_id": settings.node_id,
             "cluster_id": broker.cluster_id,
             "incarnation_id": self._incarnation_id,
-            "listeners": [endpoint._asdict() for endpoint in registered_endpoints(broker.endpoints)],
+            "listeners": [
+                endpoint._asdict() for endpoint in registered_endpoints(broker.endpoints, broker.settings)
+            ],
             "features": (),
             "rack": settings.broker_rack,
             "is_migrating_zk_broker": False,

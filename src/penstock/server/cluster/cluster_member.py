@@ -11,6 +11,7 @@ from penstock.controller.controller import Controller
 from penstock.server.cluster.controller_channel import SocketChannel
 from penstock.server.cluster.isr_changes import IsrThread
 from penstock.server.cluster.life_thread import LifeThread
+from penstock.server.cluster.node_security import to_controllers
 from penstock.server.cluster.quorum_driver import QuorumDriver
 from penstock.server.cluster.quorum_peers import QuorumPeers
 from penstock.server.node import Node
@@ -27,6 +28,7 @@ class ClusterMember:
         self._settings = settings
         self._on_failure = on_failure
         self._clock = clock
+        self._security = to_controllers(settings)
         self._voters = {node: Address(*address) for node, address in settings.voters.items()}
         self._channel: SocketChannel | None = None
         self._driver: QuorumDriver | None = None
@@ -35,7 +37,7 @@ class ClusterMember:
 
     def channel_to(self, controller: Controller) -> ControllerChannel:
         timeout_ms = self._settings.request_timeout_ms
-        self._channel = SocketChannel(controller, self._voters, self._clock, timeout_ms)
+        self._channel = SocketChannel(controller, self._voters, self._clock, timeout_ms, self._security)
         return self._channel
 
     def start(self, node: Node, on_serving: Callable[[], None]) -> None:
@@ -48,6 +50,7 @@ class ClusterMember:
             self._clock,
             self._settings.controller_quorum_request_timeout_ms,
             broker.controller.step,
+            self._security,
         )
         self._driver = QuorumDriver(
             broker.controller, broker.membership, peers, self._clock, self._on_failure

@@ -9,6 +9,7 @@ from penstock.handlers.broker import Broker
 from penstock.replication.surroundings import Surroundings
 from penstock.replication.throttle import ReplicationThrottle
 from penstock.server.cluster.isr_changes import IsrChanges
+from penstock.server.cluster.node_security import to_brokers
 from penstock.server.cluster.replica_fetchers import ReplicaFetchers, Replicas
 from penstock.server.composition.ground import Ground
 from penstock.server.composition.metadata import Questions
@@ -37,6 +38,7 @@ def build_replication(
         ground.clock,
         questions.address_of,
         lambda: broker.broker_epoch,
+        to_brokers(ground.settings),
         traffic=broker.metrics.traffic,
     )
     fetchers = ReplicaFetchers(replicas)

@@ -59,6 +59,7 @@ class Connection:
 
     def run(self) -> None:
         try:
+            self._session.identify(self._transport.open())
             while not self._is_over and (frame := self._next_frame()) is not None:
                 self._serve(frame)
             self._answers.flush()

@@ -11,10 +11,9 @@ from typing import Final
 
 from penstock.server.connections.complaints import Complaints
 from penstock.server.connections.connection import Commons, Connection
+from penstock.server.connections.doors import Doors
 from penstock.server.connections.limits import ConnectionLimits, ConnectionRefused
 from penstock.server.connections.memory import memory_for
-from penstock.server.connections.session import Session
-from penstock.server.connections.transport import transport_for
 from penstock.server.connections.turns import new_turns
 from penstock.server.node import Node
 from penstock.settings import BrokerSettings, Listener
@@ -34,6 +33,7 @@ class Server:
         self._node = node
         self._sockets = sockets
         self._limits = ConnectionLimits(node.broker)
+        self._doors = Doors(node.broker, [listener for listener, _ in sockets])
         clock = node.broker.clock
         memory = memory_for(node.broker.settings, clock)
         self._commons = Commons(clock, new_turns(), memory, Complaints(clock))
@@ -117,8 +117,8 @@ class Server:
             if settings.socket_send_buffer_bytes > 0:
                 client.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, settings.socket_send_buffer_bytes)
             connection = Connection(
-                transport_for(listener.security_protocol, client, settings.connections_max_idle_ms),
-                Session(self._node.broker, listener.name, host),
+                self._doors.transport(listener, client),
+                self._doors.session(listener, host),
                 self._commons,
                 host=host,
                 max_frame_bytes=settings.socket_request_max_bytes,

@@ -85,6 +85,10 @@ class Session:
         self._now = broker.clock.monotonic
         self._routes = _CONTROLLER_ROUTES if listener in controller_listeners(broker) else _ROUTES
 
+    def identify(self, principal: Principal) -> None:
+        """The transport has been opened, and has proved this principal."""
+        self._principal = principal
+
     @property
     def has_ended(self) -> bool:
         """Whether the connection is to be closed when its last answer has left."""

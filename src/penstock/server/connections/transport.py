@@ -1,7 +1,7 @@
 """How bytes reach the peer of a connection, and come from it. `frames` cuts them into frames.
 
-`Transport` is the seam for protection of a connection: another transport (TLS) has the same five methods, and
-nothing above it changes. `transport_for` chooses one by the listener's security protocol.
+`Transport` is the seam for protection of a connection: another transport (`tls.TlsTransport`) has the same
+methods, and nothing above it changes. `doors` chooses one by the listener's security protocol.
 
 All methods but `shut` are called by the connection's own thread. They block, but never for longer than the
 connection may be idle, and raise `ConnectionLost` when the peer is gone or silent.
@@ -15,6 +15,7 @@ import struct
 from contextlib import suppress
 from typing import Final, Protocol
 
+from penstock.security.principals import ANONYMOUS, Principal
 from penstock.server.connections.sockets import NOT_NOW, SMALL_BYTES, receive_now, send_now
 from penstock.server.connections.turns import Turns, begins_with_produce
 from penstock.storage.slice import FileSlice
@@ -28,6 +29,11 @@ class ConnectionLost(Exception):
 
 class Transport(Protocol):
     """One connection's bytes."""
+
+    def open(self) -> Principal:
+        """Called once, before anything else, by the connection's own thread: TLS does its handshake here.
+        Returns the principal that the transport has proved, ANONYMOUS when it proves none."""
+        ...
 
     def receive(self, room: memoryview, *, fill: bool = False) -> int:
         """Receive into `room`, and return how many bytes came; 0 when the peer has closed. With `fill` it
@@ -61,6 +67,9 @@ class PlainTransport:
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
         self._fd = sock.fileno()
+
+    def open(self) -> Principal:
+        return ANONYMOUS
 
     def receive(self, room: memoryview, *, fill: bool = False) -> int:
         try:
@@ -119,9 +128,8 @@ def exchange_in_steps(
     return count, begins_with_produce(room[:count]) and turns.take()
 
 
-def transport_for(security_protocol: str, sock: socket.socket, idle_ms: int) -> Transport:
-    """The transport of a new connection. Settings refuse every protocol that is not served."""
-    assert security_protocol == "PLAINTEXT", f"{security_protocol} is not served"
+def transport_for(sock: socket.socket, idle_ms: int) -> Transport:
+    """The plain transport of a new connection."""
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     set_timeouts(sock, idle_ms)
     return PlainTransport(sock)

@@ -1,0 +1,114 @@
+"""What stands behind each listener: how a connection is protected, and how its client proves who it is.
+
+`Doors` is made at the start, from the settings; a listener that cannot be protected as they say is an error
+then, and nothing is served.
+"""
+
+from __future__ import annotations
+
+import base64
+import secrets
+import socket
+import ssl
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Final
+
+from penstock.handlers.broker import Broker
+from penstock.security.authentication import Mechanism, SaslAuthentication
+from penstock.security.keystores import KeystoreError
+from penstock.security.listener_settings import (
+    ListenerSecurity,
+    ListenerSettingsError,
+    listener_security,
+)
+from penstock.security.oauthbearer import OauthServer
+from penstock.security.plain import PlainServer
+from penstock.security.scram import ALGORITHMS, Algorithm, ScramCredential, ScramServer
+from penstock.server.connections.sasl import SaslConversation
+from penstock.server.connections.session import Session
+from penstock.server.connections.tls import ServerContext, TlsTransport
+from penstock.server.connections.transport import Transport, transport_for
+from penstock.settings import Listener
+from penstock.settings.errors import SettingError
+
+_NONCE_BYTES: Final = 24
+
+
+class Doors:
+    """One for each listener, by name."""
+
+    def __init__(self, broker: Broker, listeners: Iterable[Listener]) -> None:
+        """SettingError when a listener cannot be protected as the settings say."""
+        decoy_key = secrets.token_bytes(32)
+        self._doors = {one.name: _Door(broker, one, decoy_key) for one in listeners}
+
+    def transport(self, listener: Listener, sock: socket.socket) -> Transport:
+        return self._doors[listener.name].transport(sock)
+
+    def session(self, listener: Listener, host: str) -> Session:
+        return self._doors[listener.name].session(host)
+
+
+class _Door:
+    def __init__(self, broker: Broker, listener: Listener, decoy_key: bytes) -> None:
+        self._broker = broker
+        self._listener = listener
+        self._decoy_key = decoy_key
+        texts = broker.static_settings.given
+        try:
+            self._security = listener_security(texts, listener.name, listener.security_protocol)
+            tls = self._security.tls
+            self._context = None if tls is None else ServerContext(tls, broker.clock)
+        except ListenerSettingsError as error:
+            raise _setting_error(error.setting, listener, str(error)) from None
+        except (KeystoreError, OSError, ssl.SSLError) as error:
+            raise _setting_error("ssl.keystore.location", listener, str(error)) from None
+        self._offered = self._mechanisms(self._security)
+
+    def transport(self, sock: socket.socket) -> Transport:
+        idle_ms = self._broker.settings.connections_max_idle_ms
+        plain = transport_for(sock, idle_ms)
+        return plain if self._context is None else TlsTransport(sock, self._context, idle_ms)
+
+    def session(self, host: str) -> Session:
+        broker, sasl = self._broker, None
+        if self._security.mechanisms:
+            clock = broker.clock
+            machine = SaslAuthentication(self._offered, clock.now_ms, self._security.max_session_ms)
+            sasl = SaslConversation(machine, clock, broker.settings.connection_failed_authentication_delay_ms)
+        return Session(broker, self._listener.name, host, sasl=sasl)
+
+    def _mechanisms(self, security: ListenerSecurity) -> Mapping[str, Callable[[], Mechanism]]:
+        made: dict[str, Callable[[], Mechanism]] = {}
+        for name in security.mechanisms:
+            if name in ALGORITHMS:
+                made[name] = partial(self._scram, ALGORITHMS[name])
+            elif name == "PLAIN":
+                made[name] = partial(PlainServer, security.passwords)
+            else:
+                from penstock.server.connections.tokens import validator  # costs a tenth of a second
+
+                assert security.oauth is not None
+                made[name] = partial(OauthServer, validator(security.oauth, self._broker.clock))
+        return made
+
+    def _scram(self, algorithm: Algorithm) -> ScramServer:
+        nonce = base64.b64encode(secrets.token_bytes(_NONCE_BYTES)).decode()
+        return ScramServer(algorithm, partial(self._credential, algorithm), nonce, self._decoy_key)
+
+    def _credential(self, algorithm: Algorithm, name: str) -> ScramCredential | None:
+        """As the metadata has it now."""
+        found = self._broker.controller.image.passwords.get((name, algorithm.code))
+        if found is None:
+            return None
+        return ScramCredential(found.salt, found.stored_key, found.server_key, found.iterations)
+
+
+def _setting_error(setting: str, listener: Listener, message: str) -> SettingError:
+    return SettingError(
+        f"listener {listener.name} ({listener.security_protocol}): {message}",
+        setting=setting,
+        value=None,
+        allowed="what Kafka's settings of that name allow",
+    )
