@@ -1,4 +1,5 @@
-"""Messages of Spark 4 as it gives them, and what they mean."""
+"""Messages in the wording of Spark 4, some of them captured and the others shortened or written after its
+sources, and what they mean."""
 
 from __future__ import annotations
 

@@ -20,7 +20,6 @@ from penstock.client.api.arrow_reading import ArrowReader
 from penstock.client.api.commits import CommitCallback, Commits
 from penstock.client.api.decoding import Decoder
 from penstock.client.api.exceptions import (
-    ConfigException,
     IllegalStateException,
     InvalidGroupIdException,
     KafkaException,
@@ -37,9 +36,8 @@ from penstock.client.api.metrics import INTERVAL_MS, LibraryStatistics
 from penstock.client.api.offsets import from_library, partitions_of, partitions_to_library, to_library
 from penstock.client.api.rebalancing import RebalanceListener, Rebalances
 from penstock.client.api.records import ConsumerRecord, ConsumerRecords, OffsetAndMetadata, OffsetAndTimestamp
-from penstock.client.api.settings import consumer_settings
+from penstock.client.api.settings import consumer_settings, wire_settings
 from penstock.client.api.subscribing import Subscription
-from penstock.security.client_settings import ClientSettings, ClientSettingsError
 from penstock.wire.cluster import Cluster
 
 if TYPE_CHECKING:
@@ -376,14 +374,10 @@ class Consumer:
             raise IllegalStateException("Cannot poll: call subscribe() or assign() first.")
 
     def _arrow_reader(self) -> ArrowReader:
-        try:
-            settings = ClientSettings.from_properties(
-                {name: str(value) for name, value in self._given.items() if isinstance(value, (str, int))}
-            )
-        except ClientSettingsError as error:
-            raise ConfigException(str(error)) from error
         return ArrowReader(
-            Cluster.of(settings), read_committed=self._read_committed, api_timeout=self._api_timeout
+            Cluster.of(wire_settings(self._given)),
+            read_committed=self._read_committed,
+            api_timeout=self._api_timeout,
         )
 
     def _serve_group(self) -> None:

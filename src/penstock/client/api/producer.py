@@ -21,7 +21,6 @@ from penstock.client.api.arrow_sending import ArrowSender
 from penstock.client.api.exceptions import (
     ApiException,
     BufferExhaustedException,
-    ConfigException,
     IllegalStateException,
     KafkaException,
     ProducerFencedException,
@@ -38,9 +37,8 @@ from penstock.client.api.metrics import INTERVAL_MS, LibraryStatistics
 from penstock.client.api.partitioners import ClusterView
 from penstock.client.api.records import Headers, OffsetAndMetadata, ProducerRecord, RecordMetadata
 from penstock.client.api.serializers import BytesSerializer
-from penstock.client.api.settings import producer_settings
+from penstock.client.api.settings import producer_settings, wire_settings
 from penstock.records.codecs import Codec
-from penstock.security.client_settings import ClientSettings, ClientSettingsError
 from penstock.wire.cluster import Cluster
 
 if TYPE_CHECKING:
@@ -346,13 +344,7 @@ class Producer:
             self._progress.set()
 
     def _arrow_sender(self) -> ArrowSender:
-        try:
-            settings = ClientSettings.from_properties(
-                {name: str(value) for name, value in self._given.items() if isinstance(value, (str, int))}
-            )
-        except ClientSettingsError as error:
-            raise ConfigException(str(error)) from error
-        return ArrowSender(Cluster.of(settings), self._codec, self._delivery_seconds)
+        return ArrowSender(Cluster.of(wire_settings(self._given)), self._codec, self._delivery_seconds)
 
     def _queue(self, arguments: dict[str, Any], future: _Sent, blocking: bool) -> RecordFuture:
         """Hand a record to the library; wait for room while its buffer is full."""

@@ -13,7 +13,8 @@ from typing import Any, Final, NamedTuple
 
 from penstock.client.api import values
 from penstock.client.api.exceptions import ConfigException
-from penstock.client.api.jaas import login
+from penstock.security.client_settings import ClientSettings, ClientSettingsError
+from penstock.security.jaas import JaasError, parse_jaas
 
 LIBRDKAFKA: Final = "librdkafka."
 
@@ -146,6 +147,16 @@ REFUSED: Final[dict[str, str]] = {
 }
 
 
+def wire_settings(given: Mapping[str, Any]) -> ClientSettings:
+    """The same settings for our own connections, which carry Arrow batches."""
+    try:
+        return ClientSettings.from_properties(
+            {name: str(value) for name, value in given.items() if isinstance(value, (str, int))}
+        )
+    except ClientSettingsError as error:
+        raise ConfigException(str(error)) from error
+
+
 def producer_settings(given: Mapping[str, Any]) -> Settings:
     settings = _settings("producer", PRODUCER, given)
     library, own = settings.library, settings.own
@@ -201,7 +212,7 @@ def _settings(role: str, rules: Mapping[str, Rule], given: Mapping[str, Any]) ->
 def _security(name: str, value: Any, given: Mapping[str, Any]) -> dict[str, Any] | None:
     """Java's log-in text and stores, as librdkafka wants them."""
     if name == "sasl.jaas.config":
-        return login(value)
+        return _login(str(value))
     if name == "ssl.truststore.location":
         return {"ssl.ca.location": _pem(name, value, given.get("ssl.truststore.type"))}
     if name == "ssl.keystore.location":
@@ -212,6 +223,23 @@ def _security(name: str, value: Any, given: Mapping[str, Any]) -> dict[str, Any]
     if name in ("ssl.truststore.type", "ssl.keystore.type", "ssl.truststore.password"):
         return {"client.id": str(given.get("client.id", ""))}  # said together with the location
     return None
+
+
+def _login(text: str) -> dict[str, Any]:
+    """A name and a password; other log-in modules are Java code."""
+    try:
+        module = parse_jaas(text)
+    except JaasError as error:
+        raise ConfigException(f"sasl.jaas.config: {error}") from error
+    if not module.name.endswith(("PlainLoginModule", "ScramLoginModule")):
+        raise ConfigException(
+            f"sasl.jaas.config names {module.name}; this client takes PlainLoginModule and ScramLoginModule. "
+            f"For other mechanisms use librdkafka's settings with the prefix {LIBRDKAFKA!r}."
+        )
+    missing = [each for each in ("username", "password") if each not in module.options]
+    if missing:
+        raise ConfigException(f"sasl.jaas.config has no {' and no '.join(missing)}.")
+    return {"sasl.username": module.options["username"], "sasl.password": module.options["password"]}
 
 
 def _pem(name: str, value: Any, kind: Any) -> str:
