@@ -84,7 +84,7 @@ class Configs:
         return kind(kind.Type[owner.kind], owner.name, incremental_configs=entries)
 
     def _defaults(self) -> ClusterDefaults:
-        return ClusterDefaults(self._admin.connection.bootstrap_servers, self._admin.timeout_s)
+        return ClusterDefaults(self._admin.connection)
 
     def _entry(self, change: Alteration) -> Any:
         operation = self._binding.AlterConfigOpType[change.operation]

@@ -37,7 +37,8 @@ class Connection:
             raise InvalidValue("The bootstrap servers are empty. Give at least one address as HOST:PORT.")
         self.bootstrap_servers = bootstrap_servers
         self.timeout_s = timeout_s
-        self._extra = dict(settings or {})
+        self.extra = dict(settings or {})
+        """What the user set, under librdkafka's names."""
         self._complaints: deque[str] = deque(maxlen=ERRORS_KEPT)
 
     def settings(self, **own: Any) -> dict[str, Any]:
@@ -52,7 +53,7 @@ class Connection:
             "socket.connection.setup.timeout.ms": 5000,
             "topic.metadata.refresh.sparse": True,
         }
-        return shared | {name.replace("_", "."): value for name, value in own.items()} | self._extra
+        return shared | {name.replace("_", "."): value for name, value in own.items()} | self.extra
 
     def consumer_settings(self, **own: Any) -> dict[str, Any]:
         shared = {

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from penstock.security.access import ByBroker, Open
+from penstock.security.access import ByBroker
 from penstock.security.operations import Operation, ResourceType
 
 SEES_CLUSTER: Final = ByBroker(Operation.DESCRIBE, ResourceType.CLUSTER)
 SEES_TOPIC: Final = ByBroker(Operation.DESCRIBE, ResourceType.TOPIC)
+ALTERS_CLUSTER: Final = ByBroker(Operation.ALTER, ResourceType.CLUSTER)
 CREATES_TOPIC: Final = ByBroker(Operation.CREATE, ResourceType.TOPIC)
 ALTERS_TOPIC: Final = ByBroker(Operation.ALTER, ResourceType.TOPIC)
 DELETES_TOPIC: Final = ByBroker(Operation.DELETE, ResourceType.TOPIC)
@@ -20,4 +21,3 @@ SEES_TOPIC_CONFIGS: Final = ByBroker(Operation.DESCRIBE_CONFIGS, ResourceType.TO
 ALTERS_TOPIC_CONFIGS: Final = ByBroker(Operation.ALTER_CONFIGS, ResourceType.TOPIC)
 SEES_BROKER_CONFIGS: Final = ByBroker(Operation.DESCRIBE_CONFIGS, ResourceType.CLUSTER)
 ALTERS_BROKER_CONFIGS: Final = ByBroker(Operation.ALTER_CONFIGS, ResourceType.CLUSTER)
-REFUSED: Final = Open("it is refused for everybody")

@@ -126,6 +126,8 @@ def code_of(kafka_name: str) -> int:
         return AUTHENTICATION
     if kafka_name.endswith("_AUTHORIZATION_FAILED"):
         return AUTHORIZATION
+    if kafka_name == "SECURITY_DISABLED":
+        return KAFKA_BAD_REQUEST
     if kafka_name in RETRIABLE:
         return KAFKA_RETRIABLE
     return KAFKA_ERROR

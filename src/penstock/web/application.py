@@ -142,8 +142,8 @@ def _write(answer: Any, route: Route, media_type: str) -> Response:
     status, headers = route.status, None
     if isinstance(answer, Answer):
         status, headers, answer = answer.status, answer.headers, answer.value
-    if answer is None and status == 204:
-        return Response(status_code=204, headers=headers)
+    if answer is None and (status == 204 or route.returns is None):
+        return Response(status_code=status, headers=headers)
     return Response(msgspec.json.encode(answer), status, headers, media_type)
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.rest import access
-from penstock.rest.errors import NOT_SUPPORTED, RestError
 from penstock.rest.proxy import Proxy
 from penstock.rest.v3 import shapes
+from penstock.rest.v3.acls import FILTER, AclRoutes, AclShape, DeletedAcls, NewAcl, NewAcls
 from penstock.rest.v3.configs import ConfigRoutes
 from penstock.rest.v3.groups import GroupRoutes
 from penstock.rest.v3.produce import ProduceRoutes
+from penstock.rest.v3.reassignments import ReassignmentRoutes, ReassignmentShape
 from penstock.rest.v3.requests import (
     Batch,
     BatchResult,
@@ -24,7 +25,7 @@ from penstock.rest.v3.requests import (
 from penstock.rest.v3.shapes import Listing
 from penstock.rest.v3.topics import ClusterRoutes, TopicRoutes
 from penstock.security.access import ByBroker
-from penstock.web import Call, Problem, Route
+from penstock.web import Problem, Route
 
 CLUSTER = "/v3/clusters/{cluster_id}"
 TOPIC = CLUSTER + "/topics/{topic_name}"
@@ -51,7 +52,8 @@ def v3_routes(proxy: Proxy) -> tuple[Route, ...]:
         *_config_routes(ConfigRoutes(proxy)),
         *_group_routes(GroupRoutes(proxy)),
         *_produce_routes(ProduceRoutes(proxy)),
-        *_refused_routes(),
+        *_acl_routes(AclRoutes(proxy)),
+        *_reassignment_routes(ReassignmentRoutes(proxy)),
     )
 
 
@@ -280,25 +282,28 @@ def _produce_routes(routes: ProduceRoutes) -> tuple[Route, ...]:
     )
 
 
-def _refused_routes() -> tuple[Route, ...]:
-    """What version 3 documents and Penstock does not do yet; no pretence of an empty list."""
-    acls = "Access lists are not offered by the proxy: Kafka's own tools and clients change them."
-    moves = "This REST Proxy does not list reassignments yet; `kafka-reassign-partitions` does."
+def _acl_routes(routes: AclRoutes) -> tuple[Route, ...]:
+    path, refused = f"{CLUSTER}/acls", (REFUSED, *GENERAL)
     return (
-        *(_refuse(method, f"{CLUSTER}/acls", acls) for method in ("GET", "POST", "DELETE")),
-        _refuse("POST", f"{CLUSTER}/acls:batch", acls),
-        _refuse("GET", f"{CLUSTER}/topics/-/partitions/-/reassignment", moves),
-        _refuse("GET", f"{TOPIC}/partitions/-/reassignment", moves),
-        _refuse("GET", f"{PARTITION}/reassignment", moves),
-    )
+        Route("GET", path, routes.all, "Access control entries.", returns=Listing[AclShape], query=FILTER,
+              problems=refused, access=access.SEES_CLUSTER),
+        Route("POST", path, routes.create, "Create an access control entry.", NewAcl, status=201,
+              problems=refused, access=access.ALTERS_CLUSTER),
+        Route("POST", f"{path}:batch", routes.create_several, "Create several entries.", NewAcls, status=201,
+              problems=refused, access=access.ALTERS_CLUSTER),
+        Route("DELETE", path, routes.delete, "Delete access control entries.", returns=DeletedAcls,
+              query=FILTER, problems=refused, access=access.ALTERS_CLUSTER),
+    )  # fmt: skip
 
 
-def _refuse(method: str, path: str, sentence: str) -> Route:
-    async def refuse(_call: Call) -> None:
-        raise RestError(NOT_SUPPORTED, sentence)
-
-    problem = Problem(501, sentence, NOT_SUPPORTED)
-    return Route(method, path, refuse, f"Refused. {sentence}", problems=(problem,), access=access.REFUSED)
+def _reassignment_routes(routes: ReassignmentRoutes) -> tuple[Route, ...]:
+    several, needs = Listing[ReassignmentShape], access.SEES_CLUSTER
+    return (
+        _get(f"{CLUSTER}/topics/-/partitions/-/reassignment", routes.all, "All moves.", several, needs),
+        _get(f"{TOPIC}/partitions/-/reassignment", routes.of_topic, "Moves of a topic.", several, needs),
+        _get(f"{PARTITION}/reassignment", routes.of_partition, "The move of a partition.",
+             ReassignmentShape, needs),
+    )  # fmt: skip
 
 
 def _get(path: str, handler: Any, summary: str, returns: Any, needs: ByBroker) -> Route:
