@@ -11,7 +11,7 @@ from penstock.expressions import types as t
 from penstock.expressions.environment import Environment, Failure
 from penstock.expressions.errors import EvaluationFailed
 from penstock.expressions.functions.resolving import call
-from penstock.plan.row_functions import RecordExpression, RowExpression
+from penstock.plan.row_functions import RecordExpression, RowExpression, RowProjection
 from penstock.streams import (
     JsonSerde,
     LongSerde,
@@ -43,6 +43,15 @@ def test_a_failure_is_raised_or_null_and_reported() -> None:
     assert lenient({"AMOUNT": 0}) is None
     assert lenient.bound(Environment(report=seen.append))({"AMOUNT": 0}) is None
     assert [failure.row for failure in seen] == [{"AMOUNT": 0}]
+
+
+def test_a_projection_computes_columns_one_by_one() -> None:
+    seen: list[Failure] = []
+    projection = RowProjection((("HALF", HALVES.expression), ("NAME", NAME)))
+    assert projection({"AMOUNT": 0, "NAME": "a"}) == {"HALF": None, "NAME": "a"}
+    bound = pickle.loads(pickle.dumps(projection)).bound(Environment(report=seen.append))
+    assert bound("key", {"AMOUNT": 0, "NAME": "a"}) == {"HALF": None, "NAME": "a"}
+    assert [failure.message for failure in seen] == ["/ by zero"]
 
 
 def test_it_travels_to_a_worker_after_it_was_used() -> None:

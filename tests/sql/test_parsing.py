@@ -137,14 +137,12 @@ def test_a_huge_in_list_and_a_long_chain_are_read() -> None:
 
 
 def test_ten_thousand_statements_are_read() -> None:
-    script = "".join(
-        f"CREATE STREAM s{n} AS SELECT a, b + {n} FROM t WHERE c > {n};\n" for n in range(10_000)
-    )
+    script = "".join(f"SELECT a + {n} FROM t WHERE c;\n" for n in range(10_000))
     began = time.monotonic()
     assert len(parse(script)) == 10_000
     assert time.monotonic() - began < 60
 
 
 def test_a_statement_of_too_many_words_is_refused() -> None:
-    with pytest.raises(SqlError, match="more than 100000 words"):
-        parse_expression("f(" + "a," * 51_000 + "a)")
+    with pytest.raises(SqlError, match="more than 50000 words"):
+        parse_expression("f(" + "a," * 26_000 + "a)")

@@ -64,6 +64,35 @@ class RecordExpression(ComputedFunction):
         return lambda *key_and_value: compute(_record(key_and_value))
 
 
+@dataclass(frozen=True)
+class RowProjection:
+    """Called with a value, or with a key and a value: a row of columns, each computed from the given row.
+
+    A column without a result is null, whatever the others are.
+    """
+
+    columns: tuple[tuple[str, Expression], ...]
+
+    @cached_property
+    def _compute(self) -> tuple[tuple[str, Evaluate], ...]:
+        return self._evaluators(NOWHERE)
+
+    def _evaluators(self, environment: Environment) -> tuple[tuple[str, Evaluate], ...]:
+        return tuple((name, evaluator(part, environment)) for name, part in self.columns)
+
+    def __call__(self, *key_and_value: Any) -> dict[str, Any]:
+        row = key_and_value[-1]
+        return {name: compute(row) for name, compute in self._compute}
+
+    def bound(self, environment: Environment) -> Callable[..., Any]:
+        """The same function with a clock, chance, and somewhere to report failures."""
+        columns = self._evaluators(environment)
+        return lambda *key_and_value: {name: compute(key_and_value[-1]) for name, compute in columns}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"columns": self.columns}
+
+
 def _record(key_and_value: tuple[Any, ...]) -> dict[str, Any]:
     if len(key_and_value) == 1:
         return {"value": key_and_value[0]}

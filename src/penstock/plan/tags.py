@@ -30,7 +30,7 @@ from penstock.kernels import (
     windowed,
     windows,
 )
-from penstock.plan import errors, nodes, plan, row_functions, row_schemas
+from penstock.plan import errors, nodes, plan, row_functions, row_schemas, row_steps
 
 MODULES: Final[tuple[ModuleType, ...]] = (
     aggregates,
@@ -55,6 +55,7 @@ MODULES: Final[tuple[ModuleType, ...]] = (
     plan,
     row_functions,
     row_schemas,
+    row_steps,
 )
 
 RENAMED: Final[dict[type, str]] = {}

@@ -20,7 +20,7 @@ from pyspark.sql import types as s
 from penstock.expressions import numbers
 from penstock.expressions import tree as e
 from penstock.expressions import types as t
-from penstock.expressions.evaluating import like_pattern
+from penstock.expressions.evaluating import like_regex
 
 
 class NotInSpark(Exception):
@@ -272,7 +272,7 @@ def _like(node: e.Like, columns: Columns) -> Computed:
     of = _compute(node.of, columns)
     if not isinstance(node.pattern, e.Literal) or node.pattern.value is None:
         raise NotInSpark("LIKE with a pattern that is computed")
-    form = like_pattern(node.pattern.value, node.escape).pattern
+    form = like_regex(node.pattern.value, node.escape)
     if not form.isascii() or "\\" in form.replace("\\.", ""):
         raise NotInSpark("LIKE with characters that need care")
     return Computed(f.coalesce(f.rlike(of.value, f.lit(rf"(?s)\A{form}\z")), f.lit(False)), of.failed)

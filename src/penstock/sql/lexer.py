@@ -21,7 +21,7 @@ from penstock.sql.keywords import KEYWORDS, SYMBOLS
 
 MAX_NESTING: Final = 200
 """Of brackets within brackets."""
-MAX_TOKENS: Final = 100_000
+MAX_TOKENS: Final = 50_000
 """Of one statement."""
 
 _NAME: Final = r"[A-Za-z_][A-Za-z0-9_@]*"
