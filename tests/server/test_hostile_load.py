@@ -67,6 +67,39 @@ def test_half_frames_cost_what_has_arrived_and_all_of_it_is_given_back(broker: B
     wait_below(broker, before + 20)
 
 
+def test_a_connection_that_idles_holds_nothing_of_its_last_request(broker: BrokerProcess) -> None:
+    before = resident_mb(broker)
+    socks = [connect(broker) for _ in range(10)]
+    for sock in socks:
+        sock.sendall(framed(struct.pack(">hhih", Api.API_VERSIONS, 0, 1, -1) + bytes(30 * MB)))
+        (size,) = struct.unpack(">i", receive(sock, 4))
+        receive(sock, size)
+    wait_below(broker, before + 60)
+    for sock in socks:
+        sock.close()
+
+
+def test_producers_of_more_than_the_bound_are_served_without_a_broken_connection(tmp_path: Path) -> None:
+    settings = {"queued.max.request.bytes": "2000000", "socket.request.max.bytes": "2000000"}
+    with BrokerProcess(str(tmp_path), settings) as broker:
+        done: list[int] = []
+
+        def send(rounds: int) -> None:
+            with connect(broker) as sock:
+                for _ in range(rounds):
+                    sock.sendall(framed(struct.pack(">hhih", Api.API_VERSIONS, 0, 1, -1) + bytes(MB)))
+                    (size,) = struct.unpack(">i", receive(sock, 4))
+                    receive(sock, size)
+                    done.append(size)
+
+        threads = [threading.Thread(target=send, args=(20,)) for _ in range(16)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(SECONDS)
+        assert len(done) == 16 * 20
+
+
 def test_batches_that_unpack_to_much_more_take_turns(broker: BrokerProcess) -> None:
     with connect(broker) as sock:
         ask(sock, Api.METADATA, 4, topics=[{"name": "t"}], allow_auto_topic_creation=True)

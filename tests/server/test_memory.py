@@ -47,10 +47,28 @@ def test_what_is_taken_is_given_back(memory: RequestMemory) -> None:
     share = Share(memory, nothing)
     share.take(4 * MB)
     share.take(2 * MB)
-    assert (memory.used, share.may_keep) == (6 * MB, False)
+    assert memory.used == 6 * MB
     share.give_back()
     share.give_back()
-    assert (memory.used, share.may_keep) == (0, True)
+    assert memory.used == 0
+
+
+def test_buffers_that_idle_connections_keep_take_no_room_of_requests(memory: RequestMemory) -> None:
+    shares = [Share(memory, nothing) for _ in range(5)]
+    for share in shares:
+        share.take(MB)
+    assert [share.keep() for share in shares] == [True, True, False, False, False]
+    for share in shares[2:]:
+        share.give_back()
+    assert (memory.used, memory.kept) == (0, 2 * MB)
+    large = Share(memory, nothing)
+    large.take(10 * MB)
+    large.give_back()
+    shares[0].take(MB)
+    assert (memory.used, memory.kept) == (MB, MB), "the buffer is used again"
+    for share in shares:
+        share.give_back()
+    assert (memory.used, memory.kept) == (0, 0)
 
 
 def test_without_room_a_connection_waits_until_another_gives_back(memory: RequestMemory) -> None:
@@ -84,26 +102,23 @@ def test_a_frame_that_stalls_makes_room_for_others(memory: RequestMemory) -> Non
     assert (stalled.size, other.size) == (0, 4 * MB)
 
 
-def test_connections_that_wait_for_each_other_do_not_block_each_other(memory: RequestMemory) -> None:
-    shares = [Share(memory, nothing) for _ in range(2)]
-    done = []
+def test_connections_that_wait_for_each_other_go_on_one_after_the_other(memory: RequestMemory) -> None:
+    shares = [Share(memory, nothing) for _ in range(5)]
+    done: list[int] = []
 
-    def receive(share: Share) -> None:
-        try:
-            share.take(4 * MB)
-            done.append(share)
-        except NoRoom:
-            pass
-        share.give_back()
+    def receive(number: int) -> None:
+        shares[number].take(4 * MB)
+        done.append(memory.used)
+        shares[number].give_back()
 
     for share in shares:
-        share.take(5 * MB)
-    threads = []
-    for share in shares:
-        threads.append(begun(lambda share=share: receive(share)))  # type: ignore[misc]
+        share.take(2 * MB)
+    threads = [begun(lambda number=number: receive(number)) for number in range(5)]  # type: ignore[misc]
     for thread in threads:
         thread.join(SECONDS)
-    assert len(done) == 1, "one of them gives up, and the other goes on"
+    assert len(done) == 5, "none of them gives up"
+    assert done[0] == 14 * MB, "the limit, and the rest of one request"
+    assert max(done[1:]) <= 14 * MB
     assert memory.used == 0
 
 
@@ -153,7 +168,7 @@ def test_half_of_a_frame_takes_memory_for_half_of_it() -> None:
 
 
 def test_a_buffer_of_the_usual_size_is_kept_while_there_is_memory() -> None:
-    for limit, kept in ((100 * MB, KEPT_BUFFER_BYTES // 2), (MB + MB // 2, 0)):
+    for limit, kept in ((100 * MB, KEPT_BUFFER_BYTES // 2), (2 * MB, 0)):
         memory = RequestMemory(limit, SystemClock())
         ours, theirs = socket.socketpair()
         with ours, theirs:
@@ -165,4 +180,4 @@ def test_a_buffer_of_the_usual_size_is_kept_while_there_is_memory() -> None:
             assert frames.receive() is not None
             assert frames.receive() is not None
             sender.join(SECONDS)
-            assert memory.used == max(0, kept - AHEAD_BYTES)
+            assert (memory.used, memory.kept) == (0, max(0, kept - AHEAD_BYTES))

@@ -61,7 +61,11 @@ class Connection:
         try:
             self._session.identify(self._transport.open())
             while not self._is_over and (frame := self._next_frame()) is not None:
-                self._serve(frame)
+                throttle_ms = self._serve(frame)
+                frame = None  # its memory is free before the next frame is waited for
+                if throttle_ms:
+                    self._frames.rest()
+                    self._mute(throttle_ms)
             self._answers.flush()
         except ConnectionLost as lost:
             _log.debug("connection lost: %s", lost)
@@ -114,7 +118,8 @@ class Connection:
             self._has_turn = False
             self._turns.give_up()
 
-    def _serve(self, frame: memoryview) -> None:
+    def _serve(self, frame: memoryview) -> int:
+        """Answer a request. Returns for how many milliseconds nothing more may be read from the client."""
         header, outcome, requests, weight, local_seconds = self._session.handle(frame)
         if not isinstance(outcome, NoReply):
             if isinstance(outcome, Wait):
@@ -129,7 +134,7 @@ class Connection:
         if outcome.throttle_ms:
             self._answers.flush()
             self._end_turn()
-            self._mute(outcome.throttle_ms)
+        return outcome.throttle_ms
 
     def _mute(self, duration_ms: int) -> None:
         """Read nothing for a while: the client has used up a quota. Its next requests wait in the socket."""

@@ -100,11 +100,8 @@ class FrameReceiver:
 
     def _space(self) -> memoryview:
         """Where to receive whatever is there."""
-        if self._start == self._end:
-            self._start = self._end = 0
-            if len(self._buffer) > AHEAD_BYTES:
-                self._keep_or_drop()
-        else:
+        self.rest()
+        if self._start:
             self._move_to_front()
         if self._was_full and len(self._buffer) < AHEAD_BYTES:
             self._grow(AHEAD_BYTES)
@@ -146,9 +143,16 @@ class FrameReceiver:
         if self._share is not None and (due := size - AHEAD_BYTES - self._share.size) > 0:
             self._share.take(due)
 
+    def rest(self) -> None:
+        """The last frame is done, and the next one is not asked for yet: give back what it took."""
+        if self._start == self._end:
+            self._start = self._end = 0
+            if len(self._buffer) > AHEAD_BYTES:
+                self._keep_or_drop()
+
     def _keep_or_drop(self) -> None:
         """A large buffer between two frames: keep it for the next one, or give its memory back."""
-        if len(self._buffer) > KEPT_BUFFER_BYTES or (self._share is not None and not self._share.may_keep):
+        if len(self._buffer) > KEPT_BUFFER_BYTES or (self._share is not None and not self._share.keep()):
             self._buffer = memoryview(bytearray(FIRST_BUFFER_BYTES))
             self._was_full = False
             if self._share is not None:
