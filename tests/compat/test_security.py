@@ -275,3 +275,16 @@ def test_a_certificate_that_is_replaced_is_used_by_the_next_connection(tmp_path:
                     assert time.monotonic() < end
                 kept.sendall(b"\x00\x00\x00\x0e\x00\x12\x00\x00\x00\x00\x00\x01\x00\x04test")
                 assert len(kept.recv(4)) == 4
+
+
+def test_a_stranger_may_not_send_large_frames_and_who_is_known_may(secured: Secured) -> None:
+    with socket.create_connection(("127.0.0.1", secured.ports["SASL"])) as stranger:
+        stranger.settimeout(SECONDS)
+        stranger.sendall((50_000_000).to_bytes(4, "big") + bytes(1000))
+        with suppress(ConnectionResetError):
+            assert stranger.recv(1) == b""
+    producer = Producer({**secured.librdkafka("SASL"), "message.max.bytes": 1_000_000})
+    errors: list[Any] = []
+    producer.produce("t", os.urandom(900_000), on_delivery=lambda error, _: errors.append(error))
+    assert producer.flush(SECONDS) == 0
+    assert errors == [None]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import pytest
 
@@ -24,8 +24,8 @@ class Guarded(OneNode):
     def __init__(self) -> None:
         super().__init__(SECURED)
 
-    def as_(self, principal: Principal, host: str = "10.0.0.1") -> Guarded:
-        other = object.__new__(Guarded)
+    def as_(self, principal: Principal, host: str = "10.0.0.1") -> Self:
+        other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
         other.session = self.connect(principal, host)
         return other

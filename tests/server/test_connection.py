@@ -30,6 +30,7 @@ class Client:
     """The other end of a connection that serves `handle`, and the session of this connection."""
 
     has_ended = False
+    is_stranger = False
 
     def __init__(self, handle: Callable[[], Outcome]) -> None:
         session: Any = self

@@ -20,7 +20,10 @@ from penstock.security.access import Access, Refusal
 from penstock.security.operations import Operation, ResourceType
 
 VERSIONS: Final = (0, 1)
-ACCESS: Final = (Access(Operation.DESCRIBE, ResourceType.GROUP, Refusal.EACH),)
+ACCESS: Final = (
+    Access(Operation.DESCRIBE, ResourceType.GROUP, Refusal.EACH),
+    Access(Operation.DESCRIBE, ResourceType.TOPIC, Refusal.EACH, when="members have topics"),
+)
 CLASSIC_MEMBER: Final = 0
 CONSUMER_MEMBER: Final = 1
 
@@ -36,6 +39,7 @@ def handle(request: Request, broker: GroupParts) -> Outcome:
 
     def encode() -> bytes:
         rows = [_row(broker, group_id, promise) for group_id, promise in promises.items()]
+        rows = [row if _may_see_topics(request, broker, row) else _hidden(row) for row in rows]
         if wanted.include_authorized_operations:
             for row in (row for row in rows if row["error_code"] is ErrorCode.NONE):
                 row["authorized_operations"] = request.operations(broker, ResourceType.GROUP, row["group_id"])
@@ -62,6 +66,30 @@ def _row(broker: GroupParts, group_id: str, promise: Promise[DescribedConsumerGr
         "assignor_name": group.assignor,
         "members": [_member(broker, member) for member in group.members],
         "authorized_operations": OPERATIONS_NOT_ASKED,
+    }
+
+
+def _may_see_topics(request: Request, broker: GroupParts, row: dict[str, Any]) -> bool:
+    """Whether every topic that a member has may be described."""
+    names = {
+        topic["topic_name"]
+        for member in row["members"]
+        for assignment in (member["assignment"], member["target_assignment"])
+        for topic in assignment["topic_partitions"]
+    }
+    return all(request.may(broker, Operation.DESCRIBE, ResourceType.TOPIC, name) for name in sorted(names))
+
+
+def _hidden(row: dict[str, Any]) -> dict[str, Any]:
+    return {
+        **row,
+        "error_code": ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+        "error_message": "The group has described topic(s) that the client is not authorized to describe.",
+        "group_state": "",
+        "group_epoch": 0,
+        "assignment_epoch": 0,
+        "assignor_name": "",
+        "members": (),
     }
 
 

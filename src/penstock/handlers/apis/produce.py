@@ -172,7 +172,7 @@ def _writable(request: Request, broker: DataParts, topic: TopicData) -> str | Ka
         if not name:
             return KafkaError(ErrorCode.UNKNOWN_TOPIC_ID, "No topic has this id.")
     if not request.may(broker, Operation.WRITE, ResourceType.TOPIC, name):
-        return KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, f"Not authorized to write to {name}.")
+        return KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Topic authorization failed.")
     if name in INTERNAL_TOPICS:
         return KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Cannot append to internal topic {name}")
     return name

@@ -16,6 +16,7 @@ from penstock.protocol.primitives import MalformedMessage
 from penstock.server.connections.complaints import Complaints
 from penstock.server.connections.frames import AHEAD_BYTES, FrameReceiver, FrameSender
 from penstock.server.connections.memory import NoRoom, RequestMemory, Share
+from penstock.server.connections.sasl import MAX_FRAME_BYTES
 from penstock.server.connections.session import Session
 from penstock.server.connections.transport import ConnectionLost, Transport
 from penstock.server.connections.turns import Turns
@@ -45,6 +46,7 @@ class Connection:
         max_frame_bytes: int,
     ) -> None:
         self._transport = transport
+        self._max_frame_bytes = max_frame_bytes
         self._session = session
         self._clock = commons.clock
         self._host = host
@@ -60,6 +62,7 @@ class Connection:
     def run(self) -> None:
         try:
             self._session.identify(self._transport.open())
+            self._meet()
             while not self._is_over and (frame := self._next_frame()) is not None:
                 throttle_ms = self._serve(frame)
                 frame = None  # its memory is free before the next frame is waited for
@@ -78,6 +81,17 @@ class Connection:
             self._end_turn()
             self._share.give_back()
             self._transport.close()
+
+    def _meet(self) -> None:
+        """Serve a client until it has proved who it is. Until then only small frames are taken."""
+        if not self._session.is_stranger:
+            return
+        self._frames.allow(min(self._max_frame_bytes, MAX_FRAME_BYTES))
+        while not self._is_over and (frame := self._next_frame()) is not None:
+            self._serve(frame)
+            if not self._session.is_stranger:
+                break
+        self._frames.allow(self._max_frame_bytes)
 
     @property
     def _is_over(self) -> bool:

@@ -49,6 +49,10 @@ class FrameReceiver:
         # Whether more may be waiting than there was room for.
         self._was_full = False
 
+    def allow(self, max_bytes: int) -> None:
+        """Take frames up to this size from now on."""
+        self._max_bytes = max_bytes
+
     def next_nowait(self) -> memoryview | None:
         """The next frame if it is here as a whole."""
         start = self._start + _LENGTH_BYTES

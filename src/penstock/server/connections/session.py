@@ -90,6 +90,11 @@ class Session:
         self._principal = principal
 
     @property
+    def is_stranger(self) -> bool:
+        """Whether the client has still to prove who it is."""
+        return self._sasl is not None and self._sasl.authentication.principal is None
+
+    @property
     def has_ended(self) -> bool:
         """Whether the connection is to be closed when its last answer has left."""
         return self._sasl is not None and self._sasl.has_failed
