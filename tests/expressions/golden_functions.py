@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from random import Random
 
-from penstock.expressions.environment import Environment, Failure
+from penstock.expressions.environment import Environment, ExpressionFailure
 from penstock.expressions.evaluating import evaluator
 from penstock.expressions.functions.json_texts import json_text
 from penstock.sql.errors import SqlError
@@ -26,7 +26,7 @@ def cases() -> list[tuple[str, str]]:
 
 
 def result(text: str) -> str:
-    seen: list[Failure] = []
+    seen: list[ExpressionFailure] = []
     try:
         node = typed(parse_expression(text), scope({}))
     except SqlError as error:

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 
 from penstock.expressions import tree as e
 from penstock.expressions import types as t
-from penstock.expressions.environment import Environment, Failure
+from penstock.expressions.environment import Environment, ExpressionFailure
 from penstock.expressions.errors import TypeMismatch
 from penstock.expressions.evaluating import evaluator
 from penstock.expressions.functions.resolving import call
@@ -180,7 +180,7 @@ def test_case_gives_the_first_result_that_holds_in_the_common_type() -> None:
 
 
 def test_what_fails_is_reported_and_null() -> None:
-    seen: list[Failure] = []
+    seen: list[ExpressionFailure] = []
     compute = evaluator(e.Arithmetic("/", N, whole(0)), Environment(report=seen.append))
     assert compute({"I": 1}) is None
     assert [(failure.where, failure.message) for failure in seen] == [("expression", "/ by zero")]

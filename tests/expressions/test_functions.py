@@ -9,7 +9,7 @@ import pytest
 
 from penstock.expressions import tree as e
 from penstock.expressions import types as t
-from penstock.expressions.environment import Environment, Failure
+from penstock.expressions.environment import Environment, ExpressionFailure
 from penstock.expressions.errors import TypeMismatch
 from penstock.expressions.evaluating import evaluator
 from penstock.expressions.functions.catalogue import SCALARS
@@ -45,7 +45,7 @@ def test_every_golden_call_reads_back_from_json() -> None:
 
 
 def test_a_scalar_that_fails_is_null_and_the_rest_of_the_expression_lives_on() -> None:
-    seen: list[Failure] = []
+    seen: list[ExpressionFailure] = []
     node = typed(parse_expression("COALESCE(PARSE_DATE(s, 'yyyy'), FROM_DAYS(1))"), scope({"S": t.STRING}))
     compute = evaluator(node, Environment(report=seen.append))
     assert compute({"S": "x"}) == 1
@@ -54,7 +54,7 @@ def test_a_scalar_that_fails_is_null_and_the_rest_of_the_expression_lives_on() -
 
 def test_clock_and_chance_are_handed_in() -> None:
     for text in ("UNIX_TIMESTAMP()", "RANDOM()", "UUID()"):
-        seen: list[Failure] = []
+        seen: list[ExpressionFailure] = []
         compute = evaluator(typed(parse_expression(text), scope({})), Environment(report=seen.append))
         assert compute({}) is None
         assert "There is no" in seen[0].message

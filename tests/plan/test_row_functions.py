@@ -8,7 +8,7 @@ import pytest
 
 from penstock.expressions import tree as e
 from penstock.expressions import types as t
-from penstock.expressions.environment import Environment, Failure
+from penstock.expressions.environment import Environment, ExpressionFailure
 from penstock.expressions.errors import EvaluationFailed
 from penstock.expressions.functions.resolving import call
 from penstock.plan.row_functions import RecordExpression, RowExpression, RowProjection
@@ -38,7 +38,7 @@ def test_a_record_expression_sees_key_and_value() -> None:
 def test_a_failure_is_raised_or_null_and_reported() -> None:
     with pytest.raises(EvaluationFailed, match="by zero"):
         HALVES({"AMOUNT": 0})
-    seen: list[Failure] = []
+    seen: list[ExpressionFailure] = []
     lenient = RowExpression(HALVES.expression, null_on_failure=True)
     assert lenient({"AMOUNT": 0}) is None
     assert lenient.bound(Environment(report=seen.append))({"AMOUNT": 0}) is None
@@ -46,7 +46,7 @@ def test_a_failure_is_raised_or_null_and_reported() -> None:
 
 
 def test_a_projection_computes_columns_one_by_one() -> None:
-    seen: list[Failure] = []
+    seen: list[ExpressionFailure] = []
     projection = RowProjection((("HALF", HALVES.expression), ("NAME", NAME)))
     assert projection({"AMOUNT": 0, "NAME": "a"}) == {"HALF": None, "NAME": "a"}
     bound = pickle.loads(pickle.dumps(projection)).bound(Environment(report=seen.append))

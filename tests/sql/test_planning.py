@@ -90,6 +90,22 @@ def test_a_column_that_fails_is_null_and_the_row_lives_on() -> None:
     ]
 
 
+def test_failures_are_told_with_their_step_and_the_clock_is_the_hosts() -> None:
+    seen: list[tuple[str, str]] = []
+    _, plan = planned(
+        "CREATE STREAM o AS SELECT id, UNIX_TIMESTAMP() AS n, PARSE_DATE(who, 'y') AS d FROM sales"
+    )
+    task = Task(
+        plan,
+        application_id="app",
+        now_ms=5_000,
+        on_expression_failure=lambda node, failure: seen.append((node, failure.where)),
+    )
+    (made,) = task.step([RawRecord("s", 0, 0, 1, b"\0\0\0\1", b'{"WHO": "x"}')])
+    assert json.loads(made.value or b"") == {"N": 5_000, "D": None}
+    assert seen == [("Project", "PARSE_DATE")]
+
+
 def test_a_filter_that_fails_lets_nothing_through() -> None:
     _, plan = planned("CREATE STREAM out AS SELECT * FROM sales WHERE 10 / amount = 5")
     assert [row[2] for row in run(plan, (1, {"AMOUNT": 0}), (2, {"AMOUNT": 2}))] == [

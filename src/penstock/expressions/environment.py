@@ -11,7 +11,7 @@ from penstock.expressions.errors import EvaluationFailed
 
 
 @dataclass(frozen=True)
-class Failure:
+class ExpressionFailure:
     """Something that had no result: an entry of the processing log."""
 
     where: str
@@ -20,7 +20,7 @@ class Failure:
     row: Any
 
 
-def ignore(failure: Failure) -> None:
+def ignore(failure: ExpressionFailure) -> None:
     """For callers that keep no processing log."""
 
 
@@ -32,7 +32,7 @@ def no_clock() -> int:
 class Environment:
     """Handed in where an expression is bound. Without one, functions of time and chance fail."""
 
-    report: Callable[[Failure], None] = ignore
+    report: Callable[[ExpressionFailure], None] = ignore
     now_ms: Callable[[], int] = no_clock
     random: Random | None = None
 

@@ -21,7 +21,7 @@ from penstock.expressions import tree as e
 from penstock.expressions import types as t
 from penstock.expressions.casts import cast_function
 from penstock.expressions.comparing import common_form, comparison
-from penstock.expressions.environment import NOWHERE, Environment, Failure
+from penstock.expressions.environment import NOWHERE, Environment, ExpressionFailure
 from penstock.expressions.errors import EvaluationFailed
 from penstock.expressions.functions.resolving import implementation
 
@@ -39,7 +39,7 @@ def evaluator(expression: e.Expression, environment: Environment = NOWHERE) -> E
         try:
             return compute(row)
         except Exception as error:
-            report(Failure("expression", str(error), row))
+            report(ExpressionFailure("expression", str(error), row))
             return None
 
     return evaluate
@@ -323,7 +323,7 @@ def _call(node: e.Call, env: Environment) -> Evaluate:
         try:
             return function(*values)
         except Exception as error:
-            report(Failure(name, f"Failed to invoke function {name}: {error}", row))
+            report(ExpressionFailure(name, f"Failed to invoke function {name}: {error}", row))
             return None
 
     return evaluate

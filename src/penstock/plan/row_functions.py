@@ -8,13 +8,14 @@ expressions are, and a plan that has no other functions is written without a wor
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
 from penstock.expressions.environment import NOWHERE, Environment
 from penstock.expressions.evaluating import Evaluate, compiled, evaluator
 from penstock.expressions.tree import Expression
+from penstock.kernels.operation import Operation
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,10 @@ class ComputedFunction:
         make = evaluator if self.null_on_failure else compiled
         return make(self.expression, environment)
 
+    def bound(self, environment: Environment) -> Callable[..., Any]:
+        """The same function with a clock, chance, and somewhere to report failures."""
+        raise NotImplementedError(type(self).__name__)
+
     def __getstate__(self) -> dict[str, Any]:
         """Without what was compiled: closures do not travel to Spark's workers."""
         return {"expression": self.expression, "null_on_failure": self.null_on_failure}
@@ -46,7 +51,6 @@ class RowExpression(ComputedFunction):
         return self._compute(key_and_value[-1])
 
     def bound(self, environment: Environment) -> Callable[..., Any]:
-        """The same function with a clock, chance, and somewhere to report failures."""
         compute = self._evaluator(environment)
         return lambda *key_and_value: compute(key_and_value[-1])
 
@@ -59,7 +63,6 @@ class RecordExpression(ComputedFunction):
         return self._compute(_record(key_and_value))
 
     def bound(self, environment: Environment) -> Callable[..., Any]:
-        """The same function with a clock, chance, and somewhere to report failures."""
         compute = self._evaluator(environment)
         return lambda *key_and_value: compute(_record(key_and_value))
 
@@ -91,6 +94,20 @@ class RowProjection:
 
     def __getstate__(self) -> dict[str, Any]:
         return {"columns": self.columns}
+
+
+def bound_operation(operation: Operation, environment: Environment) -> Operation:
+    """The operator with its expressions bound to an environment; other functions stay as they are."""
+    changed: dict[str, Any] = {}
+    for each in fields(operation):
+        value = getattr(operation, each.name)
+        if isinstance(value, ComputedFunction | RowProjection):
+            changed[each.name] = value.bound(environment)
+        elif isinstance(value, tuple) and any(isinstance(part, ComputedFunction) for part in value):
+            changed[each.name] = tuple(
+                part.bound(environment) if isinstance(part, ComputedFunction) else part for part in value
+            )
+    return replace(operation, **changed) if changed else operation
 
 
 def _record(key_and_value: tuple[Any, ...]) -> dict[str, Any]:

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from random import Random
 from typing import Any, Final, NamedTuple
 
+from penstock.expressions.environment import Environment, ExpressionFailure
 from penstock.kernels.cells import Cells, Entry, OnPut
 from penstock.kernels.context import Context, Getter, Process, TaskState
 from penstock.kernels.emitted_rows import EmittedRows
@@ -24,8 +26,17 @@ from penstock.plan.nodes import Node, Sink, Source
 from penstock.plan.plan import Plan
 from penstock.plan.punctuation import Punctuators
 from penstock.plan.raw_records import OnBadRecord, Produced, RawRecord, fail, merged
+from penstock.plan.row_functions import bound_operation
 
 PUNCTUATORS: Final = "punctuators"  # the mark under which their next times are saved
+
+
+OnExpressionFailure = Callable[[str, ExpressionFailure], None]
+"""Takes the node and what failed in an expression of it that gives null then: the processing log."""
+
+
+def ignore_failure(node: str, failure: ExpressionFailure) -> None:
+    """For hosts that keep no processing log."""
 
 
 class Snapshot(NamedTuple):
@@ -75,14 +86,19 @@ class Task:
         on_failure: OnFailure = fail_processing,
         partitions: Mapping[str, int] | None = None,
         shared: Mapping[str, Cells] | None = None,
+        on_expression_failure: OnExpressionFailure = ignore_failure,
+        random: Random | None = None,
     ) -> None:
-        """`shared` are stores that the host keeps for all tasks: those of global tables."""
+        """`shared` are stores that the host keeps for all tasks: those of global tables. `random` is for
+        expressions; without one, those that draw a number fail.
+        """
         refuse_column_expressions(plan)
         self.plan = plan
         self.state = TaskState(application_id, now_ms=now_ms, caching=not emit_every_update)
         self.punctuators = Punctuators()
         self.outputs: list[Produced] = []
         self._on_bad_record, self._on_failure = on_bad_record, on_failure
+        self._on_expression_failure, self._random = on_expression_failure, random
         self._raw: RawRecord | None = None  # the record that is being processed
         self._partitions = partitions or {}
         self._partition_times: dict[tuple[str, int], int] = {}
@@ -137,12 +153,21 @@ class Task:
             if isinstance(operation, Sink):
                 self._processes[context.name] = self._sink(operation)
             else:
-                self._processes[context.name] = operation.bind(context)
+                bound = bound_operation(operation, self._environment(context.name))
+                self._processes[context.name] = bound.bind(context)
             if self._on_failure is not fail_processing:
                 self._processes[context.name] = self._guarded(context.name, self._processes[context.name])
         for context in self._contexts:
             children = self.plan.children[context.name]
             context.children = [(child, self._processes[child]) for child in children]
+
+    def _environment(self, node: str) -> Environment:
+        """What the expressions of a node get from outside: the host's clock, and its log of failures."""
+        return Environment(
+            lambda failure: self._on_expression_failure(node, failure),
+            lambda: self.state.now_ms,
+            self._random,
+        )
 
     def _guarded(self, node: str, process: Process) -> Process:
         """As in Kafka, a node that fails loses its record; the record's other ways through the topology go
