@@ -105,6 +105,21 @@ def test_a_decision_that_lost_is_restored_though_nobody_writes(
     assert (last.key, last.value) == (b"a", b"1")
 
 
+def test_keys_that_another_process_restores_this_moment_are_no_decision(
+    bootstrap_servers: str, topic: str, admin: Admin
+) -> None:
+    class Racing(dict[bytes, Record]):
+        """There when it is looked at, gone when it is written."""
+
+        def __bool__(self) -> bool:
+            return True
+
+    with closing(replayed(bootstrap_servers, topic)) as one:
+        one._lost = Racing()
+        assert one.change(lambda _state: Decision([], "answer")) == "answer"
+        assert admin.end_offsets([(topic, 0)])[topic, 0] == 0
+
+
 def test_what_another_program_writes_is_taken_and_what_is_no_record_is_passed_over(
     bootstrap_servers: str, topic: str, messages: Messages
 ) -> None:

@@ -105,6 +105,51 @@ def test_two_registries_give_the_same_ids_while_both_write() -> None:
             check_dense(url, given, total)
 
 
+def test_two_registries_that_are_killed_in_turn_give_dense_ids_in_every_context(long_form: bool) -> None:
+    """Every schema is registered in three contexts, through either registry, while one of them is killed."""
+    total = 340 if long_form else 40
+    contexts = ("", ":.one:", ":.two:")
+    given: dict[str, dict[int, set[int]]] = {context: {} for context in contexts}
+    lock, deadline = threading.Lock(), time.monotonic() + 100
+    with (
+        Broker() as broker,
+        RegistryProcess(broker.bootstrap_servers) as one,
+        RegistryProcess(broker.bootstrap_servers) as other,
+        httpx.Client(timeout=5) as client,
+        ThreadPoolExecutor(CLIENTS) as pool,
+    ):
+        registries = (one, other)
+
+        def work(number: int, context: str, place: int) -> None:
+            registry = registries[(number + place) % 2]
+            found = register(client, lambda: registry.url, f"{context}s{number}-{place}", number, deadline)
+            with lock:
+                given[context].setdefault(number, set()).add(found)
+
+        tasks = [
+            pool.submit(work, number, context, place)
+            for number in range(total)
+            for context in contexts
+            for place in (0, 1)
+        ]
+        for victim, share in ((one, 0.2), (other, 0.4), (one, 0.6)):
+            while sum(task.done() for task in tasks) < share * len(tasks):
+                time.sleep(0.01)
+            victim.kill()
+            victim.start()
+        for task in tasks:
+            task.result()
+        for context in contexts:
+            assert {len(ids) for ids in given[context].values()} == {1}
+            assert sorted(*zip(*given[context].values(), strict=True)) == list(range(1, total + 1))
+        everywhere = {"subjectPrefix": ":*:"}
+        kept = [
+            client.get(f"{each.url}/schemas", params=everywhere, timeout=30).json() for each in registries
+        ]
+        assert len(kept[0]) == 6 * total
+        assert kept[0] == kept[1]
+
+
 def test_what_one_registry_deletes_is_gone_from_the_other_and_its_id_is_not_given_again() -> None:
     with (
         Broker() as broker,

@@ -167,6 +167,8 @@ class ReplayedTopic(Generic[R, S]):
             restored = [self.view.state.record_of(record) for record in self._lost.values()]
             self._own, self._counted = decision, {}
         encoded = [self._codec.encode(record) for record in (*restored, *records)]
+        if not encoded:  # another process has restored the keys this moment
+            return True
         for key, value in encoded:
             if (size := len(key) + len(value or b"")) > self._settings.record_bytes_max:
                 raise RecordTooLarge(self._settings.topic, size, self._settings.record_bytes_max)
