@@ -19,6 +19,7 @@ from aiokafka.errors import KafkaError as AioError
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
 from confluent_kafka.admin import (
     AdminClient,
+    ConfigResource,
     NewTopic,
     ScramCredentialInfo,
     ScramMechanism,
@@ -29,6 +30,7 @@ from kafka import KafkaAdminClient
 from kafka.errors import KafkaError as PythonError
 
 from penstock.security.jaas import PLAIN_MODULE, SCRAM_MODULE
+from penstock.server.connections import tls
 from penstock.testing import Broker
 from tests.peers.apache_kafka import free_port
 from tests.peers.java_programs import JavaPrograms
@@ -288,3 +290,40 @@ def test_a_stranger_may_not_send_large_frames_and_who_is_known_may(secured: Secu
     producer.produce("t", os.urandom(900_000), on_delivery=lambda error, _: errors.append(error))
     assert producer.flush(SECONDS) == 0
     assert errors == [None]
+
+
+def test_handshakes_that_are_never_finished_delay_nobody_and_end(
+    secured: Secured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tls, "HANDSHAKE_SECONDS", 3.0)
+    silent = [socket.create_connection(("127.0.0.1", secured.ports["TLS"]), SECONDS) for _ in range(150)]
+    try:
+        began = time.monotonic()
+        admin = AdminClient(secured.librdkafka("TLS"))
+        assert "t" in admin.list_topics(timeout=SECONDS).topics
+        assert time.monotonic() - began < 3.0, "it waited for the others' handshakes"
+        for one in silent:
+            one.settimeout(SECONDS)
+            with suppress(ConnectionResetError):
+                assert one.recv(1) == b""
+    finally:
+        for one in silent:
+            one.close()
+
+
+def test_no_secret_is_logged_or_described(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    secrets = (SECRET, PASSWORD)
+    with caplog.at_level(logging.DEBUG):
+        secured = Secured(tmp_path)
+        with secured.broker:
+            admin = AdminClient(secured.librdkafka("BOTH", "PLAIN"))
+            assert admin.list_topics(timeout=SECONDS).topics is not None
+            wrong = AdminClient({**secured.librdkafka("BOTH", "PLAIN", "wrong-secret"), "log_level": 0})
+            with pytest.raises(KafkaException):
+                wrong.list_topics(timeout=2)
+            resource = ConfigResource(ConfigResource.Type.BROKER, "1")
+            (described,) = admin.describe_configs([resource]).values()
+            values = [entry.value or "" for entry in described.result(SECONDS).values()]
+    said = "\n".join([*values, *(record.getMessage() for record in caplog.records)])
+    assert not [secret for secret in (*secrets, "wrong-secret") if secret in said]
+    assert len(values) > 50
