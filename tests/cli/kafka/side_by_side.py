@@ -28,8 +28,14 @@ class Said:
 
     @property
     def complaint(self) -> str:
-        """The first line of standard error, where Kafka puts the reason; a stack trace may follow."""
-        return self.err.partition("\n")[0]
+        """The first line of standard error, where Kafka puts the reason; a stack trace may follow. Once in
+        the life of a JVM the library for logging has its say before it."""
+        return next((line for line in self.err.split("\n") if not line.startswith("SLF4J")), "")
+
+    @property
+    def words_of_complaint(self) -> list[str]:
+        """Its words, sorted: some of Kafka's complaints name options in the order of a hash table."""
+        return sorted(re.findall(r"[\w.:-]+", self.complaint))
 
 
 class SideBySide:

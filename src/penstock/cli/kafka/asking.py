@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from penstock.cli.kafka.error_texts import ERROR_TEXTS
@@ -67,7 +67,7 @@ class Asker:
             with self.cluster.any_connection(deadline) as connection:
                 return _call(connection, api, fields, versions, deadline)
 
-        return self._asked(api, attempt)
+        return self.asked(api, attempt)
 
     def broker(self, node_id: int, api: Api, fields: Mapping[str, Any], versions: Versions) -> Any:
         """The answer of one broker."""
@@ -76,7 +76,7 @@ class Asker:
             with self.cluster.connection(node_id, deadline) as connection:
                 return _call(connection, api, fields, versions, deadline)
 
-        return self._asked(api, attempt)
+        return self.asked(api, attempt)
 
     def coordinator(
         self, kind: Kind, key: str, api: Api, fields: Mapping[str, Any], versions: Versions
@@ -103,19 +103,20 @@ class Asker:
 
             return Coordinator(self.cluster, kind, key).ask(api.name, request, deadline)
 
-        return self._asked(api, attempt)
+        return self.asked(api, attempt)
 
     def topic_names(self) -> list[str]:
-        return sorted(self._topics())
+        return sorted(self.topics(None))
 
     def topic_ids(self) -> dict[str, str]:
         """The id of each topic, as Kafka writes ids."""
-        return {name: id_text(info.topic_id) for name, info in self._topics().items()}
+        return {name: id_text(info.topic_id) for name, info in self.topics(None).items()}
 
-    def _topics(self) -> dict[str, Any]:
+    def topics(self, names: Collection[str] | None) -> dict[str, Any]:
+        """The named topics with their partitions, or all; topics that do not exist are left out."""
         from penstock.protocol.apis import Api
 
-        return self._asked(Api.METADATA, lambda deadline: self.cluster.topics(None, deadline))
+        return self.asked(Api.METADATA, lambda deadline: self.cluster.topics(names, deadline))
 
     def brokers(self) -> list[int]:
         """The ids of all brokers, whose addresses are known from then on."""
@@ -125,12 +126,13 @@ class Asker:
         """Every broker: id, host, port and rack."""
         from penstock.protocol.apis import Api
 
-        self._asked(Api.METADATA, self.cluster.brokers)
+        self.asked(Api.METADATA, self.cluster.brokers)
         answer = self.any(Api.DESCRIBE_CLUSTER, {"include_cluster_authorized_operations": False}, (0, 0))
         check(answer)
         return {broker.broker_id: broker for broker in sorted(answer.brokers, key=lambda one: one.broker_id)}
 
-    def _asked(self, api: Api, attempt: Any) -> Any:
+    def asked(self, api: Api, attempt: Any) -> Any:
+        """The result of `attempt`, which is given a deadline; it is tried again while the cluster changes."""
         from penstock.wire.deadline import retrying
         from penstock.wire.errors import DeadlineExceeded, Unsupported, WireError
         from penstock.wire.errors import Refused as WireRefused

@@ -1,0 +1,43 @@
+"""`kafka-run-class`: Kafka's commands by the names of their Java classes, old and new."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Final
+
+from penstock.cli.kafka.options import CommandFailed
+from penstock.cli.kafka.starting import Body, script
+
+_TOOLS: Final = "org.apache.kafka.tools."
+CLASSES: Final = {
+    f"{_TOOLS}TopicCommand": "topics:topics",
+    "kafka.admin.TopicCommand": "topics:topics",
+    f"{_TOOLS}ConsoleProducer": "console_producer:console_producer",
+    "kafka.tools.ConsoleProducer": "console_producer:console_producer",
+    f"{_TOOLS}consumer.ConsoleConsumer": "console_consumer:console_consumer",
+    "kafka.tools.ConsoleConsumer": "console_consumer:console_consumer",
+    f"{_TOOLS}consumer.group.ConsumerGroupCommand": "consumer_groups:consumer_groups",
+    "kafka.admin.ConsumerGroupCommand": "consumer_groups:consumer_groups",
+    f"{_TOOLS}GetOffsetShell": "get_offsets:get_offsets",
+    "kafka.tools.GetOffsetShell": "get_offsets:get_offsets",
+}
+"""Where the command of each class is: module and function."""
+
+
+def run_class(words: Sequence[str]) -> int:
+    if not words:
+        raise CommandFailed("USAGE: kafka-run-class [-daemon] [-name servicename] [-loggc] classname [opts]")
+    name, *arguments = words
+    where = CLASSES.get(name)
+    if where is None:
+        raise CommandFailed(
+            f"Error: Could not find or load main class {name}. There is no Java here; these classes have "
+            f"commands of ours: {', '.join(sorted(CLASSES))}"
+        )
+    module, _, function = where.partition(":")
+    body: Body = getattr(import_module(f"penstock.cli.kafka.{module}"), function)
+    return body(arguments) or 0
+
+
+main = script(run_class)
