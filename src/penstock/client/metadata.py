@@ -126,7 +126,7 @@ class GroupInfo:
 
 @dataclass(frozen=True, slots=True)
 class PartitionLag:
-    """How far a group is behind the end of one partition; `member` is who has it, if anybody does."""
+    """How far a group is behind the end of one partition; `member` reads it, if there is one."""
 
     topic: str
     partition: int

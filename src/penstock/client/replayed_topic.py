@@ -11,7 +11,7 @@ changes the state, so every process that has read the same records has the same 
 `fencing` decides which of two decisions counts, and the other is made again on the newer state.
 
 A record that lost stays in the log. Compaction would keep it as the last value of its key, so the next write
-of any process restores the key; when nobody writes, a process does it after a moment.
+of any process restores the key; without a write, an idle process does it after a moment.
 
 Used by the Schema Registry. Everything here blocks; asynchronous services call it from a thread.
 """
@@ -39,7 +39,7 @@ ATTEMPTS: Final = 50
 REST_WITHIN_S: Final = 1.0
 """How long a writer waits for the rest of another process's decision. That process may have died."""
 RESTORE_AFTER_S: Final = 2.0
-"""How long keys of decisions that lost wait for somebody's next write before they are restored."""
+"""How long keys of decisions that lost wait for the next write before an idle process restores them."""
 JOIN_S: Final = 10.0
 _log = logging.getLogger(__name__)
 

@@ -24,7 +24,7 @@ CALLS_MAX = 8
 TAILS_MAX = 16
 TAIL_POLL_S = 0.25
 TAIL_RECORDS = 200
-"""Records of one poll of a tail, and how far it may fall behind before it skips: nobody reads faster."""
+"""Records of one poll of a tail, and how far it may fall behind before it skips: people read no faster."""
 
 WATCH_TIMEOUT_S = 3.0
 """Deadline of the regular look at the cluster: how long a page may go without saying that the broker is away.

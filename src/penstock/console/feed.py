@@ -100,7 +100,7 @@ class Feed(Generic[T]):
                 await asyncio.wait_for(self._wake.wait(), pause)
 
     async def _poll(self) -> None:
-        """Join the poll in flight, or start one. It is not cancelled with the one who waits for it."""
+        """Join the poll in flight, or start one. It goes on when a caller that waits for it is cancelled."""
         if self._in_flight is None or self._in_flight.done():
             self._in_flight = asyncio.get_running_loop().create_task(self._fetch_and_tell())
         await asyncio.shield(self._in_flight)

@@ -1,4 +1,4 @@
-"""Who may talk to the console over HTTP: an ASGI layer around the API, the pages and their socket.
+"""Which requests the console serves: an ASGI layer around the API, the pages and their socket.
 
 - A page of another site may neither write nor read through a visitor's browser: a request or a socket with an
   Origin must have that of its own Host. Programs that are not browsers send none.

@@ -1,8 +1,7 @@
-"""`Tails`: one live tail for each topic that somebody watches, fanned out to all who do.
+"""`Tails`: one live tail for each watched topic, fanned out to all of its watchers.
 
-A tail starts with its first watcher and ends with its last, or with an error that all of them are told; the
-page that still wants it then watches again. Callbacks run in the event loop and must not
-wait.
+A tail starts with its first watcher and ends with its last, or with an error, which every watcher receives. A
+page that still wants the tail then watches again. Callbacks run in the event loop and must not wait.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ RETRY_S = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Watcher:
-    """Whom to tell that the end of the topic is fixed, what came after it, and why nothing more will come."""
+    """Callbacks of one watcher: the end of the topic is fixed, records came after it, the tail has ended."""
 
     on_open: Callable[[], None]
     on_batch: Callable[[TailBatch], None]
@@ -88,7 +87,7 @@ class _SharedTail:
         return self._next_key
 
     def leave(self, key: int) -> bool:
-        """True when nobody is left."""
+        """True when no watcher is left."""
         self._watchers.pop(key, None)
         if not self._watchers:
             self._task.cancel()

@@ -71,7 +71,7 @@ class Exited:
 
 @dataclass(frozen=True, slots=True)
 class StopRequested:
-    """Somebody wants the platform to end: Ctrl-C or SIGTERM."""
+    """The platform was asked to end, by Ctrl-C or SIGTERM."""
 
 
 Event = Ready | Exited | StopRequested

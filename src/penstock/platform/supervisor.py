@@ -2,8 +2,8 @@
 
 One thread decides. Children and signals put events into one queue; every wait has a deadline.
 
-- A service that fails at its first start ends the platform, with its last lines as the reason: whoever
-  started the platform is there to read it.
+- A service that fails at its first start ends the platform, with its last lines as the reason: the person
+  who started the platform is there to read it.
 - A service that was ready and dies is started again after a delay that doubles (`restarts`), at the address
   that it had. Both are said.
 - A service that dies too often is given up. The platform goes on without it, unless the service is

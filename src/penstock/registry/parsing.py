@@ -58,7 +58,7 @@ def same_schema(state: State, subject: Subject, one: Content, other: Content) ->
         return False
     try:
         return parse_content(state, subject, one).identity == parse_content(state, subject, other).identity
-    except HttpError:  # a text of long ago that nobody can read
+    except HttpError:  # a stored text that the parser does not understand
         return False
 
 

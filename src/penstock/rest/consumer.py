@@ -40,7 +40,7 @@ LASTING: Final = {
     "OFFSET_OUT_OF_RANGE",
     "SASL_AUTHENTICATION_FAILED",
 }
-"""What a client must hear of. Of anything else librdkafka takes care itself: a coordinator that moves, a
+"""Errors that are reported to the client. librdkafka handles all others itself: a coordinator that moves, a
 topic that is not there yet."""
 
 Partition = tuple[str, int]
@@ -65,7 +65,7 @@ class Consumer:
     def __init__(self, bootstrap_servers: str, own: InstanceSettings, settings: RestSettings) -> None:
         self.own = own
         self.stopping = False
-        """Set by another thread: whoever reads comes back at once."""
+        """Set by another thread: a read that is waiting returns at once."""
         self._connection = Connection(
             bootstrap_servers, settings.request_timeout_s, {**settings.client, **settings.consumer}
         )

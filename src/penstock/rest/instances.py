@@ -41,7 +41,7 @@ class Instance:
 
 
 class InstanceTable:
-    """Who is there. Names are unique within a group."""
+    """The instances of this proxy. Names are unique within a group."""
 
     def __init__(self, most: int, timeout_s: float) -> None:
         self._most = most

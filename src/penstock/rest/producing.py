@@ -65,7 +65,7 @@ class Producing:
         return future
 
     def close(self) -> None:
-        """Blocks for a moment: what was accepted is acknowledged, or its sender hears that it was not."""
+        """Blocks for a moment: every accepted record is acknowledged or reported as failed."""
         self._producer.flush(FLUSH_S)
         self._stopping.set()
         self._thread.join(FLUSH_S)

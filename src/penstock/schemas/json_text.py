@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 DEPTH_MAX: Final = 256
-"""Containers within containers. Whoever walks parsed JSON may recurse so deep."""
+"""The deepest nesting of JSON. Code that walks parsed JSON may recurse this deep."""
 
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 _NOT_BRACKETS: Final = bytes(set(range(256)) - set(b"[]{}"))

@@ -41,7 +41,7 @@ class _Place(NamedTuple):
 
 
 class Served:
-    """One request on its way; whoever serves it fills in what becomes known."""
+    """One request under way. The code that serves it fills in the fields as they become known."""
 
     __slots__ = ("path", "status")
 

@@ -92,7 +92,7 @@ def switch(label: str, value: bool, on_change: Callable[..., Any]) -> Any:
 
 
 def search_box(label: str, on_change: Callable[..., Any]) -> Any:
-    """A search field whose label is for screen readers; it tells its changes once typing pauses."""
+    """A search field whose label is for screen readers; it reports a change once typing pauses."""
     made = ui.input(placeholder=label, on_change=on_change)
     made.props(
         f'outlined dense debounce=150 aria-label="{label}" type=search autocomplete=off spellcheck=false'

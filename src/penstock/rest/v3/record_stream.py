@@ -48,7 +48,7 @@ class RecordStream(Response):
         try:
             await self._write(send)
             await send({"type": "http.response.body", "body": b"", "more_body": False})
-        except (TimeoutError, OSError):  # the client does not read, or is gone; nobody is left to be told
+        except (TimeoutError, OSError):  # the client does not read or is gone, so no error can be sent
             return
         finally:
             reading.cancel()
@@ -72,7 +72,7 @@ class RecordStream(Response):
             )
         except ClientDisconnect:
             pass
-        except Exception:  # a bug; the client hears that its stream is over
+        except Exception:  # a bug; the client sees that its stream has ended
             _log.exception("a stream of records failed")
             await self._pending.put(_settled(ErrorBody(50001, "Internal Server Error")))
         await self._pending.put(None)

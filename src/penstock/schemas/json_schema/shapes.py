@@ -27,7 +27,7 @@ _SIGNS: Final = {
     "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
     "string": ("minLength", "maxLength", "pattern", "format"),
 }  # fmt: skip
-"""Keywords that tell a type where none is named."""
+"""Keywords that imply a type where the schema names none."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
