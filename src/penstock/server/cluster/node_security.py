@@ -11,8 +11,8 @@ from penstock.settings.errors import SettingError
 
 def to_brokers(settings: BrokerSettings) -> ClientSettings:
     """By the inter-broker listener. SettingError when its settings do not let this node in."""
-    if not settings.client_listeners:
-        return ClientSettings()  # a controller asks no broker
+    if settings.is_alone or not settings.client_listeners:
+        return ClientSettings()  # there is no other broker, or none that a controller asks
     return _through(settings, settings.inter_broker_listener, settings.sasl_mechanism_inter_broker_protocol)
 
 
