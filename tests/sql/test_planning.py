@@ -124,6 +124,23 @@ def test_partition_by_writes_another_key() -> None:
     assert run(without, (7, {"WHO": "ann"}))[0][:2] == ("OUT", None)
 
 
+@pytest.mark.parametrize(
+    ("column", "properties", "values"),
+    [
+        ("at BIGINT", "timestamp='at'", [7, None, 9]),
+        ("at STRING", "timestamp='at', timestamp_format='yyyy-MM-dd'", ["1970-01-02", "x", "1970-01-03"]),
+    ],
+)
+def test_a_column_may_be_the_time_and_a_record_without_one_is_skipped(
+    column: str, properties: str, values: list[Any]
+) -> None:
+    timed = f"CREATE STREAM timed ({column}) WITH (kafka_topic='s', value_format='JSON', {properties})"
+    _, plan = planned("CREATE STREAM o AS SELECT at, rowtime AS r FROM timed", timed)
+    times = [row[3] for row in run(plan, *((None, {"AT": value}) for value in values))]
+    assert times == ([7, 9] if values[0] == 7 else [86_400_000, 172_800_000])
+    assert from_json(to_json(plan)) == plan
+
+
 def test_a_plan_is_data_with_the_names_of_its_steps() -> None:
     _, plan = planned("CREATE STREAM out AS SELECT id, who FROM sales WHERE amount > 1")
     assert from_json(to_json(plan)) == plan
@@ -138,7 +155,6 @@ def test_a_plan_is_data_with_the_names_of_its_steps() -> None:
 
 
 TABLE = "CREATE TABLE t (id INT PRIMARY KEY, v INT) WITH (kafka_topic='t', value_format='JSON')"
-TIMED = "CREATE STREAM timed (at BIGINT) WITH (kafka_topic='x', value_format='JSON', timestamp='at')"
 
 
 @pytest.mark.parametrize(
@@ -149,7 +165,6 @@ TIMED = "CREATE STREAM timed (at BIGINT) WITH (kafka_topic='x', value_format='JS
             "line 1:1: Invalid result type. Your SELECT query produces a",
         ),
         ("CREATE TABLE o AS SELECT * FROM t", "line 1:19: tables cannot be planned yet"),
-        ("CREATE STREAM o AS SELECT * FROM timed", "line 1:20: TIMESTAMP columns cannot be planned yet"),
         ("CREATE STREAM o AS SELECT * FROM sales EMIT FINAL", "line 1:20: EMIT FINAL cannot be planned yet"),
         ("CREATE STREAM o AS SELECT id FROM sales", "line 1:1: The projection contains no value columns"),
         (
@@ -161,5 +176,5 @@ TIMED = "CREATE STREAM timed (at BIGINT) WITH (kafka_topic='x', value_format='JS
 )
 def test_what_cannot_be_planned_is_refused_at_its_place(text: str, message: str) -> None:
     with pytest.raises(SqlError) as error:
-        planned(text, TABLE, TIMED)
+        planned(text, TABLE)
     assert str(error.value).startswith(message)

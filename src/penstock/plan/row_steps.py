@@ -4,12 +4,16 @@ system among them: the form that `RowExpression` computes over.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from penstock.expressions.errors import EvaluationFailed
+from penstock.expressions.functions.dates import parse_timestamp
 from penstock.kernels.context import Context, Process
 from penstock.kernels.operation import Operation
-from penstock.kernels.record import Record
+from penstock.kernels.record import UNKNOWN_TIME, Record
+from penstock.kernels.timestamps import Incoming
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,35 @@ class SplitRow(Operation):
             forward(Record(new_key, new_value, record.timestamp, record.headers))
 
         return process
+
+
+@dataclass(frozen=True)
+class ColumnTime:
+    """A timestamp extractor: the time is in a column, as milliseconds or as text of a pattern in UTC.
+
+    A record whose column has no time is skipped, as ksqlDB does.
+    """
+
+    column: str
+    key: tuple[str, ...] = ()
+    """The key's columns, among which it may be."""
+    pattern: str | None = None
+
+    def __call__(self, record: Incoming, partition_time: int, /) -> int:
+        if self.column in self.key:
+            value = _key_columns(self.key, record.key)[self.column]
+        else:
+            value = None if record.value is None else record.value.get(self.column)
+        if value is None:
+            return UNKNOWN_TIME
+        return int(value) if self.pattern is None else _time_of(value, self.pattern)
+
+
+def _time_of(text: str, pattern: str) -> int:
+    time: int = UNKNOWN_TIME
+    with suppress(EvaluationFailed):
+        time = parse_timestamp(text, pattern)
+    return time
 
 
 def _key_columns(names: tuple[str, ...], key: Any) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from penstock.plan.nodes import Node, Sink, Source
 from penstock.plan.plan import Plan
 from penstock.plan.row_functions import RowExpression, RowProjection
 from penstock.plan.row_schemas import ColumnSchema, Format, RowSchema
-from penstock.plan.row_steps import MakeRow, SplitRow
+from penstock.plan.row_steps import ColumnTime, MakeRow, SplitRow
 from penstock.sql import statements as s
 from penstock.sql.errors import SqlError
 from penstock.sql.formats import check_columns
@@ -50,7 +50,6 @@ def _check_planned(node: s.CreateAsSelect, query: AnalysedQuery) -> None:
     missing = {
         "tables": source.kind == "TABLE",
         "windowed keys": source.window is not None,
-        "TIMESTAMP columns": source.timestamp_column is not None,
         "HEADERS columns": bool(source.headers),
         "LIMIT": query.limit is not None,
         "EMIT FINAL": query.emit == "FINAL",
@@ -106,7 +105,10 @@ def _source(source: DataSource, serde_of: SerdeOf) -> Source:
         serde_of(schema.key_format, schema.key, True),
         serde_of(schema.value_format, schema.value, False),
     )
-    return Source(key, value, (source.topic,), schema=schema)
+    if source.timestamp_column is None:
+        return Source(key, value, (source.topic,), schema=schema)
+    time = ColumnTime(source.timestamp_column, _names(schema.key), source.timestamp_format)
+    return Source(key, value, (source.topic,), extractor=time, schema=schema)
 
 
 def _names(columns: tuple[ColumnSchema, ...]) -> tuple[str, ...]:
