@@ -75,6 +75,8 @@ class Given:
     parser: Parser
     words_of: dict[Option, list[str]] = field(default_factory=dict)
     """The arguments of each option that was given, as they were written."""
+    order: list[str] = field(default_factory=list)
+    """The name of each option, in the order in which they were given."""
     rest: list[str] = field(default_factory=list)
     """Words that belong to no option."""
 
@@ -189,6 +191,7 @@ class Parser:
         name, equals, value = word.lstrip("-").partition("=")
         option = self._named(name)
         words = given.words_of.setdefault(option, [])
+        given.order.append(option.names[0])
         if option.argument is None:
             return
         if not equals:

@@ -19,6 +19,8 @@ CLASSES: Final = {
     "kafka.tools.ConsoleConsumer": "console_consumer:console_consumer",
     f"{_TOOLS}consumer.group.ConsumerGroupCommand": "consumer_groups:consumer_groups",
     "kafka.admin.ConsumerGroupCommand": "consumer_groups:consumer_groups",
+    f"{_TOOLS}ConfigCommand": "configs:configs",
+    "kafka.admin.ConfigCommand": "configs:configs",
     f"{_TOOLS}GetOffsetShell": "get_offsets:get_offsets",
     "kafka.tools.GetOffsetShell": "get_offsets:get_offsets",
 }
