@@ -30,6 +30,14 @@ def test_nothing_acknowledged_is_lost_whoever_fails(seed: int, plan: ClusterPlan
     assert sum(count for _, count in outcome.faults) > 2, outcome
 
 
+@pytest.mark.parametrize("found", [771_039, 771_047])
+def test_seeds_that_once_broke_a_promise_keep_it(found: int) -> None:
+    """771039 let a machine lose power while another broker was dead, which nobody promises to survive. In
+    771047 a broker that had stopped cleanly knew only the last batch of a producer, and refused the four
+    before it when they came again."""
+    assert ClusterRun(found).run(15_000).acked > 0
+
+
 def test_the_same_seed_gives_the_same_run(seed: int) -> None:
     first, second = ClusterRun(seed).run(2_000), ClusterRun(seed).run(2_000)
     assert first == second

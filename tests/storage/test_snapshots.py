@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from penstock.protocol.errors import KafkaError
 from penstock.storage.log import Log
 from penstock.storage.snapshots import Snapshots
 from penstock.testing.disk import SimDisk
@@ -11,6 +12,7 @@ from tests.storage.builders import NOW_MS, StillClock, append, append_many, open
 
 PATH = "/data/topic-0"
 DAY_MS = 86_400_000
+HOUR_MS = 3_600_000
 
 
 @pytest.fixture
@@ -35,14 +37,41 @@ def test_each_roll_and_a_clean_close_leave_one(disk: SimDisk) -> None:
     assert offsets(disk) == [2, 4, 5]
 
 
-def test_a_clean_start_replays_nothing_below_the_snapshot(disk: SimDisk) -> None:
-    log = open_log(disk)
-    for sequence in range(3):
+@pytest.mark.parametrize("segment_bytes", [100_000, 1000])
+def test_after_a_clean_stop_the_last_five_batches_are_still_known(disk: SimDisk, segment_bytes: int) -> None:
+    small = settings(segment_bytes=segment_bytes)
+    log = open_log(disk, settings=small)
+    for sequence in range(7):
         send(log, sequence)
     log.close()
+    log = open_log(disk, settings=small, clean=True)
+    # A snapshot has the last one only; a producer that got no answers sends all that were under way.
+    assert [send(log, sequence) for sequence in (2, 3, 4, 5, 6)] == [True] * 5
+    with pytest.raises(KafkaError, match="sequence 1"):
+        send(log, 1)
+    assert not send(log, 7)
+    assert [send(log, sequence) for sequence in (3, 4, 5, 6, 7)] == [True] * 5
+
+
+def test_batches_of_an_earlier_epoch_and_of_others_are_not_recalled(disk: SimDisk) -> None:
+    log = open_log(disk)
+    for epoch in (0, 1):
+        for producer_id in (1, 2):
+            append(log, b"v", producer_id=producer_id, producer_epoch=epoch, base_sequence=0)
+    log.close()
     log = open_log(disk, clean=True)
-    # Only the last batch stands in a snapshot: an older one cannot be recognised any more, and is refused.
-    assert send(log, 2)
+    assert [len(log.producers._producers[number].batches) for number in (1, 2)] == [1, 1]
+
+
+def test_a_producer_that_wrote_long_ago_costs_no_search(disk: SimDisk) -> None:
+    log = open_log(disk)
+    send(log, 0)
+    send(log, 1)
+    log.close()
+    log = open_log(disk, StillClock(NOW_MS + HOUR_MS), clean=True)
+    assert send(log, 1)
+    with pytest.raises(KafkaError, match="sequence 0"):
+        send(log, 0)
 
 
 def test_a_torn_snapshot_is_thrown_away_and_an_older_one_taken(disk: SimDisk) -> None:

@@ -49,6 +49,11 @@ class OffsetIndex:
         found = bisect_left(self._positions, position)
         return self._base_offset + self._offsets[found] if found < len(self._offsets) else None
 
+    def position_before(self, position: int) -> int:
+        """Where the last indexed batch begins that begins at `position` or earlier."""
+        found = bisect_right(self._positions, position)
+        return self._positions[found - 1] if found else 0
+
     def last_position(self) -> int:
         """Where the last indexed batch begins."""
         return self._positions[-1] if self._positions else 0

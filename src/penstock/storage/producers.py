@@ -3,12 +3,13 @@
 `check*` decide whether a producer's batch or a coordinator's marker may be appended, `replay*` account for
 one that was; after a start the state is a snapshot plus the batches that follow it. The rules are Kafka's
 (`ProducerStateManager`, `ProducerAppendInfo`). A snapshot keeps only the last batch of each producer; the
-batches replayed after it bring more.
+batches replayed after it bring more, and `recall` brings those shortly before it.
 """
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from penstock.protocol.errors import ErrorCode, KafkaError
@@ -21,6 +22,8 @@ from penstock.storage.verification import Guard, Verifications
 
 SNAPSHOT_SUFFIX = ".snapshot"
 REMEMBERED_BATCHES = 5
+RETRIED_WITHIN_MS = 600_000
+"""Clients give up on a batch earlier: Java after two minutes, librdkafka after five."""
 SEQUENCE_MASK = 0x7FFFFFFF
 NO_COORDINATOR_EPOCH = -1
 NO_TRANSACTION = -1
@@ -292,6 +295,27 @@ class Producers:
             if entry.transaction_start_offset >= 0:
                 self._transactions.begin(entry.producer_id, entry.transaction_start_offset)
         self.expire(now_ms)
+
+    def may_retry(self, now_ms: int) -> bool:
+        """Whether a producer has written so lately that it may send its last batches again."""
+        oldest = now_ms - RETRIED_WITHIN_MS
+        return any(producer.timestamp > oldest for producer in self._producers.values())
+
+    def recall(self, headers: Iterable[BatchHeader]) -> None:
+        """Remember batches that stand in the log before those of a snapshot that was just loaded. A producer
+        with several batches under way may send all of them again after a restart."""
+        earlier: dict[int, deque[ProducerBatch]] = {}
+        for header in headers:
+            producer = self._producers.get(header.producer_id)
+            if producer is None or header.is_control or header.producer_epoch != producer.epoch:
+                continue
+            delta = header.last_offset_delta
+            last_offset = header.base_offset + delta
+            if producer.batches and last_offset < producer.batches[0].base_offset:
+                found = earlier.setdefault(header.producer_id, deque(maxlen=REMEMBERED_BATCHES - 1))
+                found.append(ProducerBatch(header.last_sequence, last_offset, delta, header.max_timestamp))
+        for producer_id, found in earlier.items():
+            self._producers[producer_id].batches.extendleft(reversed(found))
 
     def _entries(self) -> list[SnapshotEntry]:
         return [self._entry(producer_id, producer) for producer_id, producer in self._producers.items()]

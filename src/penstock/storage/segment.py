@@ -440,6 +440,10 @@ class Segment:
         found = self.find(offset)
         return found is not None and (found[1].max_timestamp, found[1].last_offset) == (timestamp, offset)
 
+    def position_before(self, position: int) -> int:
+        """Where an indexed batch begins, at `position` or the next one before it."""
+        return self.indexes.offsets.position_before(position)
+
     def offset_bound(self, position: int) -> int | None:
         """An offset that no batch before `position` reaches, as near as the index knows one."""
         return self.indexes.offsets.offset_from(position)

@@ -99,3 +99,18 @@ class Segments:
             start = found[0] if found else segment.size
             for position, header in scan_headers(segment.file, segment.path, start, segment.size):
                 yield segment, position, header
+
+    def headers_before(self, offset: int, size_bytes: int) -> Iterator[BatchHeader]:
+        """The headers of batches before `offset` in their order: of the last `size_bytes`, or a little
+        more."""
+        stretches: list[tuple[Segment, int, int]] = []
+        for segment in reversed(self._segments):
+            if size_bytes > 0 and segment.base_offset < offset:
+                found = segment.find(offset)
+                end = found[0] if found else segment.size
+                start = segment.position_before(end - size_bytes)
+                stretches.append((segment, start, end))
+                size_bytes -= end - start
+        for segment, start, end in reversed(stretches):
+            for _, header in scan_headers(segment.file, segment.path, start, end):
+                yield header

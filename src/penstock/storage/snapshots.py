@@ -8,6 +8,8 @@ one taken.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
+from typing import Final
 
 from penstock.records.batch import BatchHeader, CorruptBatch
 from penstock.records.control import EndMarker, read_marker
@@ -17,6 +19,9 @@ from penstock.storage.errors import Corruption
 from penstock.storage.producers import SNAPSHOT_SUFFIX, Producers
 from penstock.storage.segment import OFFSET_DIGITS, Segment, file_name
 from penstock.storage.segments import Segments
+
+RECALLED_BYTES: Final = 1024 * 1024
+"""How much of the log before a snapshot is searched for batches that producers may send again."""
 
 
 class Snapshots:
@@ -62,6 +67,9 @@ class Snapshots:
         at `aborted_unknown_from` on, aborted transactions are found and their indexes written, too."""
         latest = log_end_offset if aborted_unknown_from is None else aborted_unknown_from
         start = self._load_latest(producers, segments, latest, log_end_offset, now_ms)
+        if start > segments.first.base_offset and producers.may_retry(now_ms):
+            with suppress(Corruption):  # a batch that is not recalled is refused when it is sent again
+                producers.recall(segments.headers_before(start, RECALLED_BYTES))
         rebuilt = {
             segment.base_offset: AbortedIndex()
             for segment in segments

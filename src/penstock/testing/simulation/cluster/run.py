@@ -164,7 +164,10 @@ class ClusterRun:
         return "; ".join(node.situation(self._places) for node in self._nodes.values())
 
     def _is_full(self) -> bool:
-        """Whether every replica is in every ISR, as the newest image has it."""
+        """Whether every broker lives, and every replica is in every ISR, as the newest image has it: that
+        image still shows a broker in sync that has just died."""
+        if not all(self._nodes[number].has_registered for number in self.plan.broker_ids):
+            return False
         images = [(node.broker.controller.last_offset, node.broker.controller.image)
                   for node in self._nodes.values() if node.broker is not None]  # fmt: skip
         if not images:
