@@ -21,6 +21,8 @@ CLASSES: Final = {
     "kafka.admin.ConsumerGroupCommand": "consumer_groups:consumer_groups",
     f"{_TOOLS}ConfigCommand": "configs:configs",
     "kafka.admin.ConfigCommand": "configs:configs",
+    f"{_TOOLS}DumpLogSegments": "dump_log:dump_log",
+    "kafka.tools.DumpLogSegments": "dump_log:dump_log",
     f"{_TOOLS}GetOffsetShell": "get_offsets:get_offsets",
     "kafka.tools.GetOffsetShell": "get_offsets:get_offsets",
 }
