@@ -42,6 +42,18 @@ def test_every_link_between_documents_leads_somewhere() -> None:
     assert not offences, "\n".join(["", *offences])
 
 
+def test_lines_of_documents_are_wrapped_at_100() -> None:
+    """Tables, code and pictures may be longer. Evidence is kept as it was written."""
+    offences = [
+        f"{shown(document)}: {line[:80]}…"
+        for document in documents()
+        if "evidence" not in document.parts
+        for line in FENCE.sub("", document.read_text()).splitlines()
+        if len(line) > 100 and not line.lstrip().startswith(("|", "![")) and " " in line[:100].strip()
+    ]
+    assert not offences, "\n".join(["", *offences])
+
+
 def test_make_has_every_target_that_was_promised_or_is_shown() -> None:
     targets = set(TARGET.findall((ROOT / "Makefile").read_text()))
     shown_targets = {words[1] for words in commands() if words[0] == "make" and len(words) > 1}
