@@ -22,6 +22,13 @@ if TYPE_CHECKING:
 
 TIMEOUT_MS: Final = "60000"
 Versions = tuple[int, int]
+_OTHER_NAMES: Final = {
+    "NON_EMPTY_GROUP": "GroupNotEmpty",
+    "TOPIC_AUTHORIZATION_FAILED": "TopicAuthorization",
+    "GROUP_AUTHORIZATION_FAILED": "GroupAuthorization",
+    "KAFKA_STORAGE_ERROR": "KafkaStorage",
+}
+"""Exceptions of Java that are not named as their codes are."""
 
 
 class Refused(CommandFailed):
@@ -30,6 +37,12 @@ class Refused(CommandFailed):
     def __init__(self, name: str, message: str) -> None:
         super().__init__(message)
         self.name = name
+
+    @property
+    def java_class(self) -> str:
+        """The class of the exception that Java would have thrown, which Kafka prints."""
+        name = _OTHER_NAMES.get(self.name) or "".join(word.capitalize() for word in self.name.split("_"))
+        return f"org.apache.kafka.common.errors.{name}Exception"
 
 
 class NoAnswer(CommandFailed):

@@ -34,13 +34,6 @@ STATES: Final = (
 )
 TYPES: Final = ("Consumer", "Classic")
 
-_OTHER_NAMES: Final = {
-    "NON_EMPTY_GROUP": "GroupNotEmpty",
-    "TOPIC_AUTHORIZATION_FAILED": "TopicAuthorization",
-    "GROUP_AUTHORIZATION_FAILED": "GroupAuthorization",
-}
-"""Exceptions of Java that are not named as their codes are."""
-
 
 def consumer_groups(words: Sequence[str]) -> int:
     given = checked(parser().parse(words))
@@ -113,7 +106,7 @@ def _describe(asker: Asker, given: Given) -> None:
     try:
         found = [groups.described(group_id) for group_id in sorted(set(_group_ids(groups, given)))]
     except Refused as error:
-        raise CommandFailed(f"{_exception(error)}: {error}") from error
+        raise CommandFailed(f"{error.java_class}: {error}") from error
     for group in found:
         if given.has("members"):
             if says_state(group):
@@ -142,7 +135,7 @@ def _delete(asker: Asker, given: Given) -> None:
         return
     print_error("Deletion of some consumer groups failed:")
     for group_id, why in failed.items():
-        print(f"* Group '{group_id}' could not be deleted due to: {_exception(why)}: {why}")
+        print(f"* Group '{group_id}' could not be deleted due to: {why.java_class}: {why}")
     if done:
         named = "', '".join(done)
         print(f"\nThese consumer groups were deleted successfully: '{named}'")
@@ -192,14 +185,8 @@ def _delete_offsets(asker: Asker, given: Given) -> None:
     width = max([15, *(len(topic) for topic, _ in results)])
     print(f"\n{'TOPIC':<{width}} {'PARTITION':<10} {'STATUS':<15}")
     for (topic, index), error in sorted(results.items(), key=lambda item: f"{item[0][0]}{item[0][1]}"):
-        status = "Successful" if error is None else f"Error: {_exception(error)}: {error}"
+        status = "Successful" if error is None else f"Error: {error.java_class}: {error}"
         print(f"{topic:<{width}} {index:<10} {status:<15}")
-
-
-def _exception(error: Refused) -> str:
-    """The class of the exception that Java would have thrown, which Kafka prints."""
-    name = _OTHER_NAMES.get(error.name) or "".join(word.capitalize() for word in error.name.split("_"))
-    return f"org.apache.kafka.common.errors.{name}Exception"
 
 
 _BODIES: Final = {

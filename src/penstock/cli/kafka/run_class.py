@@ -23,6 +23,12 @@ CLASSES: Final = {
     "kafka.admin.ConfigCommand": "configs:configs",
     f"{_TOOLS}DumpLogSegments": "dump_log:dump_log",
     "kafka.tools.DumpLogSegments": "dump_log:dump_log",
+    f"{_TOOLS}LogDirsCommand": "log_dirs:log_dirs",
+    "kafka.admin.LogDirsCommand": "log_dirs:log_dirs",
+    f"{_TOOLS}DeleteRecordsCommand": "delete_records:delete_records",
+    "kafka.admin.DeleteRecordsCommand": "delete_records:delete_records",
+    f"{_TOOLS}LeaderElectionCommand": "leader_election:leader_election",
+    "kafka.admin.LeaderElectionCommand": "leader_election:leader_election",
     f"{_TOOLS}GetOffsetShell": "get_offsets:get_offsets",
     "kafka.tools.GetOffsetShell": "get_offsets:get_offsets",
 }
