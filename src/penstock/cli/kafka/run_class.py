@@ -29,6 +29,9 @@ CLASSES: Final = {
     "kafka.admin.DeleteRecordsCommand": "delete_records:delete_records",
     f"{_TOOLS}LeaderElectionCommand": "leader_election:leader_election",
     "kafka.admin.LeaderElectionCommand": "leader_election:leader_election",
+    f"{_TOOLS}ClusterTool": "cluster:cluster",
+    "kafka.tools.ClusterTool": "cluster:cluster",
+    "kafka.Kafka": "server_start:server_start",
     f"{_TOOLS}GetOffsetShell": "get_offsets:get_offsets",
     "kafka.tools.GetOffsetShell": "get_offsets:get_offsets",
 }
