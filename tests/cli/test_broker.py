@@ -109,7 +109,7 @@ def test_a_port_in_use_is_a_sentence(tmp_path: Path) -> None:
         (("--set", "num.partitions"), "name=value"),
         (("--config", "no-such-file"), "no-such-file"),
         (("--listen", "127.0.0.1:99999"), "HOST:PORT"),
-        (("--set", "listeners=SSL://:9093"), "PLAINTEXT"),
+        (("--set", "listeners=SSL://:9093"), "ssl.keystore.location"),
     ],
 )
 def test_a_bad_setting_is_a_sentence_and_exit_code_2(

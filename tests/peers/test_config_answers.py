@@ -38,6 +38,7 @@ OTHER_DEFAULTS: Final = {
     "offsets.topic.replication.factor",
     # Changed while the broker runs by Kafka only.
     "num.replica.fetchers",
+    "sasl.mechanism.inter.broker.protocol",
     # Streams groups are not offered, and Java's reporter is not there.
     "group.coordinator.rebalance.protocols",
     "metric.reporters",

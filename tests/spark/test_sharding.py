@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator
 import pyarrow as pa
 import pytest
 
+from penstock.client.arrow.routing import UnusableRow
 from penstock.protocol.topic_partition import TopicPartition
 from penstock.records.codecs import Codec
 from penstock.records.record import decode_batch
-from penstock.spark.options import OptionError, write_options
+from penstock.spark.options import write_options
 from penstock.spark.sharding import packing, unpacked
 from penstock.wire.pack import seal
 from penstock.wire.partitioner import partition_for_key
@@ -80,5 +81,5 @@ def test_a_partition_has_one_shard_and_parcels_are_numbered(
 def test_rows_without_a_topic_are_refused_before_anything_travels(servers: str) -> None:
     options = write_options({"kafka.bootstrap.servers": servers})
     batch = pa.RecordBatch.from_arrays([pa.array([None], pa.string()), pa.array([b"x"])], ["topic", "value"])
-    with pytest.raises(OptionError, match="a row has no topic"):
+    with pytest.raises(UnusableRow, match="a row has no topic"):
         list(packing(frozenset({"topic", "value"}), options, SHARDS)(iter([batch])))

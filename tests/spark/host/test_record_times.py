@@ -15,10 +15,16 @@ from penstock.spark.host.record_times import LogTimes
 
 NOW = 1_700_000_000_000
 LATER = NOW + 10**9
+KEPT = {"retention.ms": "-1"}  # these times are long ago, and retention looks half a minute after a start
 
 
 def written(servers: str, place: TopicPartition, times: list[int]) -> None:
-    producer = Producer({"bootstrap.servers": servers, "batch.num.messages": 7, "log_level": 0})
+    settings = {
+        "batch.num.messages": 7,
+        "log_level": 0,
+        "enable.idempotence": True,
+    }  # order, also after a retry
+    producer = Producer({"bootstrap.servers": servers, **settings})
     for time in times:
         producer.produce(place.topic, b"value", partition=place.partition, timestamp=time)
     assert producer.flush(20) == 0
@@ -29,7 +35,7 @@ def test_the_first_record_after_a_time_is_found_wherever_the_batch_begins(
     servers: str, new_topic: Callable[..., str], future: bool
 ) -> None:
     chooser = Random(17)
-    topic = new_topic(partitions=3)
+    topic = new_topic(partitions=3, **KEPT)
     times = {
         TopicPartition(topic, 0): [NOW + n // 3 for n in range(60)],
         TopicPartition(topic, 1): [NOW + n + chooser.randrange(-8, 8) for n in range(60)],
@@ -55,7 +61,7 @@ def test_the_first_record_after_a_time_is_found_wherever_the_batch_begins(
 def test_no_more_records_are_fetched_than_a_batch_may_have(
     servers: str, new_topic: Callable[..., str]
 ) -> None:
-    place = TopicPartition(new_topic(), 0)
+    place = TopicPartition(new_topic(**KEPT), 0)
     written(servers, place, [LATER] + [NOW + n for n in range(500)])
     times = LogTimes(cluster_for(ClientSettings(servers, "times")), {place: 1}, {place: 501}, 100, 20.0)
     assert times.ends_at(NOW + 1_000) == {place: 101}

@@ -107,8 +107,9 @@ class _Door:
 
 def _setting_error(setting: str, listener: Listener, message: str) -> SettingError:
     return SettingError(
-        f"listener {listener.name} ({listener.security_protocol}): {message}",
+        f"listener {listener.name} ({listener.security_protocol}) cannot be opened with {setting} as it is: "
+        f"{message}",
         setting=setting,
         value=None,
-        allowed="what Kafka's settings of that name allow",
+        allowed=f"a value of {setting}, or of listener.name.{listener.name.lower()}.{setting}, that fits",
     )
