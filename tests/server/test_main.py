@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import socket
 import threading
 import traceback
@@ -9,6 +10,9 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import NewTopic as TopicToCreate
 
 from penstock.controller.topics import NewTopic
 from penstock.handlers.topic_creation import create_topic
@@ -16,6 +20,7 @@ from penstock.protocol.apis import Api
 from penstock.server.main import RunningBroker
 from penstock.settings import BrokerSettings
 from penstock.storage.errors import LogDirFailure
+from penstock.testing import Broker
 from tests.handlers.one_node import request_frame
 from tests.server.test_node import node_on
 from tests.server.wire_bytes import framed
@@ -54,6 +59,24 @@ def test_a_closed_broker_has_no_file_of_its_logs_open(tmp_path: Path) -> None:
     assert open_below(tmp_path)
     broker.close()
     assert not open_below(tmp_path)
+
+
+def test_a_deleted_topic_leaves_no_file_open(tmp_path: Path) -> None:
+    """Also while something still knows its logs, and without waiting for the collector."""
+    with Broker(str(tmp_path)) as broker:
+        admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
+        producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
+        gc.disable()
+        try:
+            for number in range(5):
+                admin.create_topics([TopicToCreate(f"t{number}", 4)])[f"t{number}"].result(10)
+                for partition in range(4):
+                    producer.produce(f"t{number}", b"value", partition=partition)
+                assert producer.flush(10) == 0
+                admin.delete_topics([f"t{number}"])[f"t{number}"].result(10)
+            assert [path for path in open_below(tmp_path) if "-delete/" in str(path)] == []
+        finally:
+            gc.enable()
 
 
 def test_a_lone_broker_ends_when_its_only_log_directory_fails(

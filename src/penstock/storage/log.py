@@ -568,6 +568,8 @@ class Log(ReadableLog):
         self.gone = True
         self._disk.rename(self.path, path)
         self.path = path
+        for segment in [*self._expired, *self._segments]:  # descriptors go back now, not when memory does
+            segment.let_go()
 
     def delete(self) -> None:
         """Remove the log and its directory; slices already handed out stay readable."""

@@ -503,6 +503,11 @@ class Segment:
             if suffix != ABORTED_SUFFIX or self._disk.exists(self._sibling(suffix)):
                 self._disk.open(self._sibling(suffix)).sync()
 
+    def let_go(self) -> None:
+        """Close file and indexes for good; slices already handed out stay readable."""
+        self._place.warm.forget(self)
+        self.cool()
+
     def delete(self) -> None:
         """Remove the files; slices already handed out stay readable."""
         self._place.warm.forget(self)
