@@ -15,13 +15,13 @@ from penstock.settings.inert import INERT_PREFIXES, INERT_SETTINGS
 
 _HEAD: Final = """# Settings
 
-Names, defaults and meanings are Kafka 4's. A broker takes them from a properties file (`penstock broker
---config server.properties`), from variables (`KAFKA_LOG_DIRS` is `log.dirs`) and from `--set name=value`; the
-later of these wins. A topic takes its own when it is created or altered; what it does not say it inherits
-from the broker.
+Names, defaults and meanings are Kafka 4's. A broker takes them from a properties file
+(`penstock broker --config server.properties`), from variables (`KAFKA_LOG_DIRS` is `log.dirs`) and
+from `--set name=value`; the later of these wins. A topic takes its own when it is created or
+altered, and inherits the others from the broker.
 
-A value that is not allowed is an error that names the setting, the value and what is allowed. An unknown
-broker setting is a warning; an unknown topic setting is an error, as in Kafka."""
+A value that is not allowed is an error that names the setting, the value and what is allowed. An
+unknown broker setting is a warning; an unknown topic setting is an error, as in Kafka."""
 
 
 def render() -> str:
