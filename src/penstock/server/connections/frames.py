@@ -143,9 +143,11 @@ class FrameReceiver:
         self._buffer = grown
 
     def _pay_for(self, size: int) -> None:
-        """Take memory for `size` bytes, of which the first are free of charge. It may wait for room."""
-        if self._share is not None and (due := size - AHEAD_BYTES - self._share.size) > 0:
-            self._share.take(due)
+        """Take memory for `size` bytes, of which the first are free of charge. It may wait for room. What was
+        kept for this request is counted already, so it needs no lock."""
+        share = self._share
+        if share is not None and (due := size - AHEAD_BYTES - share.size) > share.kept:
+            share.take(due)
 
     def rest(self) -> None:
         """The last frame is done, and the next one is not asked for yet: give back what it took."""
