@@ -19,10 +19,10 @@ from penstock.client.fencing import BEFORE_ALL, HEADER, Mark
 from penstock.client.latest_by_key import BytesCodec, LatestByKey
 from penstock.client.messages import Messages
 from penstock.client.replayed_settings import ReplayedTopicSettings
-from penstock.client.replayed_topic import Decision, ReplayedTopic
+from penstock.client.replayed_topic import Decision, ReplayedTopic, View
 from penstock.client.sending import NewRecord
 from penstock.testing import Broker
-from tests.client.replayed_writer import LAST, State, replayed, take_number
+from tests.client.replayed_writer import LAST, State, Topic, replayed, take_number
 
 Record = tuple[bytes, bytes | None]
 
@@ -87,9 +87,20 @@ def test_two_writers_give_every_number_once(bootstrap_servers: str, topic: str) 
     ):
         given = list(pool.map(lambda i: take_number((one, other)[i % 2], "x"), range(100)))
         assert sorted(given) == list(range(1, 101))
-        # Both read on while they are compared: they agree when neither has anything left to read.
-        wait_until(lambda: dict(one.view.state.values) == dict(other.view.state.values))
-        assert dict(one.view.state.values)[b"last"] == b"100"
+        views = views_after_the_same_decision(one, other)
+        assert dict(views[0].state.values) == dict(views[1].state.values)
+        wait_until(lambda: all(each.view.state.values[b"last"] == b"100" for each in (one, other)))
+
+
+def views_after_the_same_decision(one: Topic, other: Topic) -> list[View[State]]:
+    """Each view is taken once. A decision of two records is half read for a moment: then its view is not
+    complete."""
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        views = [one.view, other.view]
+        if views[0].latest == views[1].latest and all(view.complete for view in views):
+            return views
+    raise AssertionError("the two never stood behind the same decision")
 
 
 def test_a_decision_that_lost_is_restored_though_nobody_writes(
