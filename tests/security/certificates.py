@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import ipaddress
+from collections.abc import Sequence
 from pathlib import Path
 
 from cryptography import x509
@@ -57,8 +58,17 @@ class Authority:
             builder = builder.add_extension(x509.SubjectAlternativeName(hosts), critical=False)
         return builder.sign(self._key, hashes.SHA256())
 
-    def issue(self, name: str, *, host: str = "localhost", days: int = 10) -> Issued:
-        """A certificate for a server on `host` and 127.0.0.1, or for a client; expired when `days` < 0."""
+    def issue(
+        self,
+        name: str,
+        *,
+        host: str = "localhost",
+        days: int = 10,
+        addresses: Sequence[str] = (),
+        file: str | None = None,
+    ) -> Issued:
+        """A certificate for a server on `host`, 127.0.0.1 and more addresses, or for a client; expired when
+        `days` < 0. Its files are called as it is, or `file`."""
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name(
             [
@@ -69,7 +79,9 @@ class Authority:
         hosts: list[x509.GeneralName] = [x509.DNSName(host)]
         if host == "localhost":
             hosts.append(x509.IPAddress(ipaddress.ip_address("127.0.0.1")))
-        return Issued(self._folder, name, self._sign(subject, key, hosts, days=days), key, self._certificate)
+        hosts += [x509.IPAddress(ipaddress.ip_address(address)) for address in addresses]
+        signed = self._sign(subject, key, hosts, days=days)
+        return Issued(self._folder, file or name, signed, key, self._certificate)
 
 
 class Issued:

@@ -10,6 +10,7 @@ import pytest
 from penstock.security.client_settings import ClientSettings, ClientSettingsError, Sasl, Store
 from penstock.security.jaas import OAUTH_MODULE, PLAIN_MODULE, SCRAM_MODULE
 from penstock.security.keystores import KeystoreError, read_identity, read_trusted
+from penstock.security.oauth_login import OauthLogin
 from tests.security.certificates import PASSWORD, Authority
 
 PLAIN = f'{PLAIN_MODULE} required username="alice" password="hunter2";'
@@ -51,7 +52,8 @@ def test_a_token_and_its_extensions() -> None:
     jaas = f'{OAUTH_MODULE} required token="abc" extension_cluster="x";'
     properties = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "OAUTHBEARER"}
     settings = ClientSettings.from_properties({**properties, "sasl.jaas.config": jaas})
-    assert settings.sasl == Sasl("OAUTHBEARER", "", "abc", (("cluster", "x"),))
+    login = OauthLogin(token="abc")
+    assert settings.sasl == Sasl("OAUTHBEARER", extensions=(("cluster", "x"),), login=login)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +62,7 @@ def test_a_token_and_its_extensions() -> None:
         ({"security.protocol": "TLS"}, "security.protocol is 'TLS'"),
         ({"security.protocol": "SASL_SSL"}, "sasl.mechanism is 'GSSAPI'"),
         ({"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN"}, "sasl.jaas.config is missing"),
-        ({"ssl.cipher.suites": "x"}, "ssl.cipher.suites cannot be honoured"),
+        ({"security.protocol": "SSL", "ssl.cipher.suites": "x"}, "ssl.cipher.suites cannot be honoured"),
         (
             {"security.protocol": "SSL", "ssl.keystore.location": "x", "ssl.keystore.type": "BKS"},
             "PEM, PKCS12",

@@ -9,9 +9,12 @@ from typing import Any
 import pytest
 
 from penstock.security.authentication import AuthenticationFailed, Proof
-from penstock.security.jaas import PLAIN_MODULE, SCRAM_MODULE
+from penstock.security.client_settings import Store, Tls
+from penstock.security.jaas import OAUTH_MODULE, PLAIN_MODULE, SCRAM_MODULE
 from penstock.security.listener_settings import (
+    JWKS_URL,
     ListenerSettingsError,
+    Oauth,
     client_of_listener,
     listener_security,
 )
@@ -19,7 +22,10 @@ from penstock.security.oauthbearer import OauthServer, unsecured
 from penstock.security.plain import PlainServer
 from penstock.security.principal_mapping import PrincipalMapping
 from penstock.security.principals import user
+from penstock.settings.security import OAUTH_ALLOWED_URLS
 
+OAUTH = {"sasl.enabled.mechanisms": "OAUTHBEARER"}
+KRB5 = 'com.sun.security.auth.module.Krb5LoginModule required keyTab="/k" principal="kafka/h@R";'
 NOW_MS = 1_700_000_000_000
 
 
@@ -165,12 +171,42 @@ def test_a_listener_has_its_own_settings_before_the_common_ones() -> None:
             {"ssl.keystore.location": "x", "ssl.principal.mapping.rules": "?"},
             "ssl.principal.mapping.rules",
         ),
-        ("SASL_PLAINTEXT", {}, "sasl.enabled.mechanisms"),
+        ("SASL_PLAINTEXT", {"sasl.enabled.mechanisms": "CRAM-MD5"}, "sasl.enabled.mechanisms"),
+        ("SASL_PLAINTEXT", {}, "sasl.jaas.config"),  # Kafka's default is GSSAPI
+        (
+            "SASL_PLAINTEXT",
+            {
+                "listener.name.l.gssapi.sasl.jaas.config": KRB5,
+                "sasl.kerberos.principal.to.local.rules": "nonsense",
+            },
+            "sasl.kerberos.principal.to.local.rules",
+        ),
+        (
+            "SASL_PLAINTEXT",
+            {"listener.name.l.gssapi.sasl.jaas.config": KRB5, "sasl.kerberos.service.name": "other"},
+            "sasl.kerberos.service.name",
+        ),
         ("SASL_PLAINTEXT", {"sasl.enabled.mechanisms": "PLAIN"}, "sasl.jaas.config"),
         (
             "SASL_PLAINTEXT",
             {"sasl.enabled.mechanisms": "OAUTHBEARER"},
             "sasl.oauthbearer.jwks.endpoint.url",
+        ),
+        ("SASL_PLAINTEXT", {**OAUTH, JWKS_URL: "ftp://x/keys"}, JWKS_URL),
+        (
+            "SASL_PLAINTEXT",
+            {**OAUTH, JWKS_URL: "https://a/keys", OAUTH_ALLOWED_URLS: "https://b/keys"},
+            JWKS_URL,
+        ),
+        (
+            "SASL_PLAINTEXT",
+            {**OAUTH, JWKS_URL: "https://a/keys", "sasl.server.callback.handler.class": "com.me.Validator"},
+            "sasl.server.callback.handler.class",
+        ),
+        (
+            "SASL_PLAINTEXT",
+            {**OAUTH, JWKS_URL: "https://a/keys", "sasl.oauthbearer.clock.skew.seconds": "few"},
+            "sasl.oauthbearer.clock.skew.seconds",
         ),
         (
             "SASL_PLAINTEXT",
@@ -190,6 +226,34 @@ def test_a_listener_that_cannot_be_protected_is_refused(
     with pytest.raises(ListenerSettingsError) as refused:
         listener_security(texts, "L", protocol)
     assert refused.value.setting == setting
+
+
+def test_how_tokens_are_believed_is_read_from_kafkas_settings() -> None:
+    prefix = "listener.name.l.oauthbearer."
+    jaas = f'{OAUTH_MODULE} required ssl.truststore.location="/ca.pem";'
+    texts = {
+        **OAUTH,
+        f"{prefix}{JWKS_URL}": "https://a/keys",
+        f"{prefix}sasl.jaas.config": jaas,
+        f"{prefix}sasl.server.callback.handler.class": (
+            "org.apache.kafka.common.security.oauthbearer.OAuthBearerValidatorCallbackHandler"
+        ),
+        "sasl.oauthbearer.expected.audience": "a, b",
+        "sasl.oauthbearer.expected.issuer": "i",
+        "sasl.oauthbearer.scope.claim.name": "scp",
+        "sasl.oauthbearer.jwks.endpoint.retry.backoff.ms": "200",
+        OAUTH_ALLOWED_URLS: "https://x/, https://a/keys",
+    }
+    oauth = listener_security(texts, "L", "SASL_PLAINTEXT").oauth
+    assert oauth == Oauth(
+        False,
+        "https://a/keys",
+        ("a", "b"),
+        "i",
+        scope_claim="scp",
+        backoff_seconds=0.2,
+        tls=Tls(Store("/ca.pem")),
+    )
 
 
 def test_nodes_need_credentials_to_reach_each_other() -> None:

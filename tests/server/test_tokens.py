@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from penstock.security.authentication import AuthenticationFailed
 from penstock.security.listener_settings import Oauth
 from penstock.security.principals import user
-from penstock.server.connections.tokens import validator
+from penstock.server.connections.tokens import TokenValidator
 from tests.handlers.one_node import HandClock
 
 
@@ -47,24 +47,37 @@ def settings(path: Path, **changes: Any) -> Oauth:
 def test_a_signed_token_proves_its_subject(tmp_path: Path) -> None:
     path, clock = tmp_path / "jwks.json", HandClock()
     issuer = Issuer(path)
-    proof = validator(settings(path), clock)(issuer.token(clock))
+    proof = TokenValidator(settings(path), clock)(issuer.token(clock))
     assert (proof.principal, proof.expires_ms) == (user("alice"), (clock.now_ms() // 1000 + 60) * 1000)
-    other = validator(settings(path, name_claim="preferred"), clock)
+    other = TokenValidator(settings(path, name_claim="preferred"), clock)
     assert other(issuer.token(clock, preferred="al")).principal == user("al")
 
 
-@pytest.mark.parametrize("wrong", [{"iss": "you"}, {"aud": "web"}, {"exp": 1}, {"sub": ""}, {"iat": 9e9}])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"iss": "you"},
+        {"aud": "web"},
+        {"exp": 1},
+        {"sub": ""},
+        {"iat": 9e9},
+        {"nbf": 9e9},
+        {"scope": 7},
+        {"scope": "a a"},
+        {"scope": ["a", " "]},
+    ],
+)
 def test_a_token_for_another_or_out_of_its_time_is_refused(tmp_path: Path, wrong: dict[str, Any]) -> None:
     path, clock = tmp_path / "jwks.json", HandClock()
     issuer = Issuer(path)
     with pytest.raises(AuthenticationFailed):
-        validator(settings(path), clock)(issuer.token(clock, **wrong))
+        TokenValidator(settings(path), clock)(issuer.token(clock, **wrong))
 
 
 def test_a_token_of_a_stranger_or_without_a_signature_is_refused(tmp_path: Path) -> None:
     path, clock = tmp_path / "jwks.json", HandClock()
     Issuer(path)
-    check = validator(settings(path), clock)
+    check = TokenValidator(settings(path), clock)
     stranger = Issuer(tmp_path / "other.json")
     plain = jwt.encode({"sub": "alice", "exp": 9e9}, None, "none", {"kid": "first"})  # type: ignore[arg-type]
     shared = jwt.encode({"sub": "alice", "exp": 9e9}, "s" * 64, "HS256", {"kid": "first"})
@@ -75,7 +88,7 @@ def test_a_token_of_a_stranger_or_without_a_signature_is_refused(tmp_path: Path)
 
 def test_a_new_key_is_believed_when_the_file_is_read_again(tmp_path: Path) -> None:
     path, clock = tmp_path / "jwks.json", HandClock()
-    check = validator(settings(path), clock)
+    check = TokenValidator(settings(path), clock)
     check(Issuer(path).token(clock))
     second = Issuer(path, "second")
     with pytest.raises(AuthenticationFailed):

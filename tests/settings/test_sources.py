@@ -39,11 +39,16 @@ def test_variables_are_named_as_in_kafkas_images() -> None:
         "KAFKA_LOG_DIRS": "/data",
         "KAFKA_SOME__SETTING": "a",
         "KAFKA_SOME___SETTING": "b",
-        "KAFKA_OPTS": "-Dx",
+        "KAFKA_OPTS": "-Dx -Dorg.apache.kafka.sasl.oauthbearer.allowed.urls=https://a,https://b -Xmx1g",
         "KAFKA_HEAP_OPTS": "-Xmx1G",
         "PATH": "/bin",
     }
-    assert from_environment(environment) == {"log.dirs": "/data", "some_setting": "a", "some-setting": "b"}
+    assert from_environment(environment) == {
+        "log.dirs": "/data",
+        "some_setting": "a",
+        "some-setting": "b",
+        "org.apache.kafka.sasl.oauthbearer.allowed.urls": "https://a,https://b",
+    }
 
 
 def test_a_file_that_cannot_be_read_is_a_sentence(tmp_path: Path) -> None:

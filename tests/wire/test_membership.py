@@ -26,9 +26,10 @@ def everything_to_the_first(members: list[Member]) -> dict[str, list[TopicPartit
 
 
 def test_assignments_are_read_as_they_were_written() -> None:
-    assert decode_assignment(encode_assignment(PLACES)) == PLACES
-    assert decode_assignment(encode_assignment([])) == []
-    assert decode_assignment(b"") == []
+    assert decode_assignment(encode_assignment(PLACES)) == (PLACES, b"")
+    assert decode_assignment(encode_assignment(PLACES, b"to all")) == (PLACES, b"to all")
+    assert decode_assignment(encode_assignment([])) == ([], b"")
+    assert decode_assignment(b"") == ([], b"")
 
 
 def test_one_has_everything_and_the_other_takes_over_when_it_leaves() -> None:

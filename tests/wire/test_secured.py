@@ -44,7 +44,7 @@ class Secured:
         if broker == "apache":
             self.node = ApacheKafka(settings)
             controller = f"CONTROLLER://127.0.0.1:{self.node.controller_port}"
-            self.node._settings["listeners"] = f"{settings['listeners']},{controller}"
+            self.node.settings["listeners"] = f"{settings['listeners']},{controller}"
             self.node.bootstrap_servers = f"127.0.0.1:{self.ports['PLAINTEXT']}"
         else:
             self.node = Broker(settings=settings)

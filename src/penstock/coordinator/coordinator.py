@@ -6,6 +6,7 @@ in `server.composition.coordinators`, and its internal topic in `handlers.topic_
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import IntEnum
 from typing import Any, Protocol
 
@@ -17,6 +18,7 @@ class CoordinatorKind(IntEnum):
 
     GROUP = 0
     TRANSACTION = 1
+    SHARE = 2
 
 
 class Coordinator(Protocol):
@@ -34,6 +36,6 @@ class Coordinator(Protocol):
         """The partition of the internal topic that holds the key; KafkaError while there is no such topic."""
         ...
 
-    def topics_deleted(self, names: list[str]) -> None:
-        """These topics are gone: whatever is known of their partitions goes too."""
+    def topics_deleted(self, gone: Mapping[str, bytes]) -> None:
+        """These topics are gone, with these ids: whatever is known of their partitions goes too."""
         ...

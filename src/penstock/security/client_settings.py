@@ -19,6 +19,8 @@ from penstock.security.jaas import (
     LoginModule,
     parse_jaas,
 )
+from penstock.security.oauth_login import OauthLogin, oauth_login
+from penstock.security.tls_versions import EVERY_VERSION, TlsVersions, TlsVersionsError, tls_versions
 
 PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
@@ -35,13 +37,14 @@ _UNSUPPORTED: Final = {
     "ssl.trustmanager.algorithm": "OpenSSL checks certificates",
     "ssl.keymanager.algorithm": "OpenSSL keeps the keys",
     "ssl.secure.random.implementation": "OpenSSL has its own",
-    "ssl.cipher.suites": "the cipher suites are OpenSSL's own",
     "sasl.client.callback.handler.class": "nothing of Java's runs here",
-    "sasl.login.callback.handler.class": "give a token: sasl.jaas.config with the option token",
     "sasl.login.class": "nothing of Java's runs here",
     "sasl.kerberos.service.name": "GSSAPI is not spoken",
-    "sasl.oauthbearer.token.endpoint.url": "give a token: sasl.jaas.config with the option token",
 }
+
+
+_LOGIN_HANDLERS: Final = ("OAuthBearerLoginCallbackHandler", "OAuthBearerUnsecuredLoginCallbackHandler")
+"""Kafka's own classes that get a token. Their settings say the same, so a name changes nothing here."""
 
 
 class ClientSettingsError(ValueError):
@@ -71,6 +74,7 @@ class Tls:
     identity: Store | None = None
     """Our own certificate and key, for servers that want one."""
     check_hostname: bool = True
+    versions: TlsVersions = EVERY_VERSION
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +84,10 @@ class Sasl:
     mechanism: str
     username: str = ""
     password: str = field(default="", repr=False)
-    """For OAUTHBEARER, the token."""
     extensions: tuple[tuple[str, str], ...] = ()
     """OAUTHBEARER's extensions, and `tokenauth` of SCRAM."""
+    login: OauthLogin | None = None
+    """Where OAUTHBEARER's tokens come from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +135,12 @@ def _tls(properties: Mapping[str, str]) -> Tls:
         raise ClientSettingsError(
             f"ssl.endpoint.identification.algorithm is {algorithm!r}: write https, or nothing"
         )
-    return Tls(store(properties, "ssl.truststore."), store(properties, "ssl.keystore."), algorithm == _HTTPS)
+    try:
+        versions = tls_versions(properties)
+    except TlsVersionsError as error:
+        raise ClientSettingsError(f"{error.setting} cannot be honoured: {error}") from None
+    trust, identity = store(properties, "ssl.truststore."), store(properties, "ssl.keystore.")
+    return Tls(trust, identity, algorithm == _HTTPS, versions)
 
 
 def store(properties: Mapping[str, str], prefix: str) -> Store | None:
@@ -148,14 +158,30 @@ def store(properties: Mapping[str, str], prefix: str) -> Store | None:
     if kind not in ("", "PEM", "PKCS12", "JKS"):
         raise ClientSettingsError(f"{prefix}type is {kind!r}: write PEM, PKCS12 or JKS")
     return Store(
-        path, pem, kind, properties.get(f"{prefix}password"), key, properties.get("ssl.key.password")
+        path,
+        pem,
+        kind,
+        _password(properties, f"{prefix}password"),
+        key,
+        _password(properties, "ssl.key.password"),
     )
+
+
+def _password(properties: Mapping[str, str], name: str) -> str | None:
+    """Without blanks around it, as Kafka reads passwords: a file that holds one often ends with a newline."""
+    text = properties.get(name)
+    return None if text is None else text.strip()
 
 
 def _sasl(properties: Mapping[str, str]) -> Sasl:
     mechanism = properties.get("sasl.mechanism", "GSSAPI").strip()
     if mechanism not in MECHANISMS:
         raise ClientSettingsError(f"sasl.mechanism is {mechanism!r}: write one of {', '.join(MECHANISMS)}")
+    handler = properties.get("sasl.login.callback.handler.class", "").strip()
+    if handler and not handler.endswith(_LOGIN_HANDLERS):
+        raise ClientSettingsError(
+            f"sasl.login.callback.handler.class cannot be honoured: {handler} is of Java. Leave it out"
+        )
     text = properties.get("sasl.jaas.config", "")
     if not text:
         name, password = properties.get("sasl.username"), properties.get("sasl.password")
@@ -166,23 +192,24 @@ def _sasl(properties: Mapping[str, str]) -> Sasl:
         module = parse_jaas(text)
     except JaasError as error:
         raise ClientSettingsError(f"sasl.jaas.config: {error}") from None
-    return _from_jaas(mechanism, module)
+    return _from_jaas(mechanism, module, properties)
 
 
-def _from_jaas(mechanism: str, module: LoginModule) -> Sasl:
+def _from_jaas(mechanism: str, module: LoginModule, properties: Mapping[str, str]) -> Sasl:
     expected = _MODULES[mechanism]
     if module.name != expected:
         raise ClientSettingsError(f"sasl.jaas.config names {module.name}, and {mechanism} needs {expected}")
     options = module.options
     if mechanism == "OAUTHBEARER":
-        if "token" not in options:
-            raise ClientSettingsError("sasl.jaas.config for OAUTHBEARER needs the option token")
+        login = oauth_login(properties, options)
+        if isinstance(login, str):
+            raise ClientSettingsError(login)
         extensions = tuple(
             (name.removeprefix("extension_"), value)
             for name, value in options.items()
             if name.startswith("extension_")
         )
-        return Sasl(mechanism, "", options["token"], extensions)
+        return Sasl(mechanism, extensions=extensions, login=login)
     if "username" not in options or "password" not in options:
         raise ClientSettingsError("sasl.jaas.config needs the options username and password")
     token = (("tokenauth", "true"),) if options.get("tokenauth", "").lower() == "true" else ()

@@ -1,21 +1,20 @@
 """Certificates and keys as PEM, whatever they were kept in: PEM itself or PKCS12, as bytes in memory.
 
-JKS is refused: no kept library reads it. The message says how to convert one.
+JKS and JCEKS, Java's own formats, are refused. Java itself has written PKCS12 by default since version 9.
+The one library that reads them, pyjks, has had no release since 2020 and needs four packages, one of which
+has to be compiled. The message has the command that converts a store.
 """
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:  # imported where a store is read: a broker without TLS starts sooner without it
     from cryptography.hazmat.primitives.serialization import pkcs12
 
-_JKS_MAGIC: Final = b"\xfe\xed\xfe\xed"
+_JAVA_MAGIC: Final = (b"\xfe\xed\xfe\xed", b"\xce\xce\xce\xce")
 _PEM_BEGIN: Final = b"-----BEGIN "
-_CONVERT: Final = (
-    "JKS is not read. Convert it: keytool -importkeystore -srckeystore FILE -destkeystore NEW.p12 "
-    "-deststoretype PKCS12"
-)
 
 
 class KeystoreError(ValueError):
@@ -32,16 +31,18 @@ class Identity(NamedTuple):
 
 def kind_of(data: bytes) -> str:
     """What a store is, by its first bytes: files named `.jks` have long been PKCS12."""
-    if data.startswith(_JKS_MAGIC):
+    if data.startswith(_JAVA_MAGIC):
         return "JKS"
     return "PEM" if _PEM_BEGIN in data[:4096] else "PKCS12"
 
 
-def read_identity(data: bytes, password: str | None, key_password: str | None, key: bytes = b"") -> Identity:
-    """The chain and the key of a keystore; with `key`, `data` is the chain alone."""
+def read_identity(
+    data: bytes, password: str | None, key_password: str | None, key: bytes = b"", *, path: str | None = None
+) -> Identity:
+    """The chain and the key of a keystore; with `key`, `data` is the chain alone. `path` is for messages."""
     kind = kind_of(data)
     if kind == "JKS":
-        raise KeystoreError(_CONVERT)
+        raise _java_store(path)
     secret = (key_password or password or "").encode() or None
     if kind == "PEM":
         return Identity(data, key or data, secret)
@@ -61,11 +62,11 @@ def read_identity(data: bytes, password: str | None, key_password: str | None, k
     return Identity(pem, loaded.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption), secret)
 
 
-def read_trusted(data: bytes, password: str | None) -> bytes:
+def read_trusted(data: bytes, password: str | None, *, path: str | None = None) -> bytes:
     """The certificates of a truststore, in PEM."""
     kind = kind_of(data)
     if kind == "JKS":
-        raise KeystoreError(_CONVERT)
+        raise _java_store(path)
     if kind == "PEM":
         return data
     from cryptography.hazmat.primitives.serialization import Encoding
@@ -75,6 +76,15 @@ def read_trusted(data: bytes, password: str | None) -> bytes:
     if not found:
         raise KeystoreError("the truststore has no certificate")
     return b"".join(one.certificate.public_bytes(Encoding.PEM) for one in found)
+
+
+def _java_store(path: str | None) -> KeystoreError:
+    old = shlex.quote(path or "store.jks")
+    new = shlex.quote((path or "store.jks").removesuffix(".jks") + ".p12")
+    return KeystoreError(
+        "JKS is not read. Convert it, and name the new file: "
+        f"keytool -importkeystore -srckeystore {old} -destkeystore {new} -deststoretype PKCS12"
+    )
 
 
 def _pkcs12(data: bytes, password: str | None) -> pkcs12.PKCS12KeyAndCertificates:

@@ -50,21 +50,37 @@ class OauthServer:
 
 
 def proof_of_claims(
-    claims: Mapping[str, Any], now_ms: int, *, name_claim: str = "sub", skew_ms: int = 0
+    claims: Mapping[str, Any],
+    now_ms: int,
+    *,
+    name_claim: str = "sub",
+    scope_claim: str = "scope",
+    skew_ms: int = 0,
 ) -> Proof:
     """The principal and the end of a token whose signature is known to be good."""
     name, expires = claims.get(name_claim), claims.get("exp")
-    if not isinstance(name, str) or not name or not isinstance(expires, int | float):
+    if not isinstance(name, str) or not name.strip() or not isinstance(expires, int | float):
         raise AuthenticationFailed("the token has no name or no end")
     expires_ms = int(expires * 1000)
-    issued = claims.get("iat", 0)
+    begins = [claims.get(claim, 0) for claim in ("iat", "nbf")]
     if (
-        not isinstance(issued, int | float)
-        or issued * 1000 > now_ms + skew_ms
+        not all(isinstance(moment, int | float) and moment * 1000 <= now_ms + skew_ms for moment in begins)
         or expires_ms + skew_ms <= now_ms
     ):
         raise AuthenticationFailed("the token is expired, or not valid yet")
-    return Proof(user(name), expires_ms)
+    _check_scopes(claims.get(scope_claim, ()))
+    return Proof(user(name.strip()), expires_ms)
+
+
+def _check_scopes(claim: Any) -> None:
+    """As in Kafka, nothing asks for a scope; but a claim of another form refuses the token."""
+    scopes = claim.split() if isinstance(claim, str) else claim
+    if (
+        not isinstance(scopes, list | tuple)
+        or not all(isinstance(scope, str) and scope.strip() for scope in scopes)
+        or len(set(scopes)) != len(scopes)
+    ):
+        raise AuthenticationFailed("the token's scopes are of another form")
 
 
 def unsecured(token: str, now_ms: int, *, required_scopes: Collection[str] = ()) -> Proof:

@@ -17,6 +17,13 @@ class Principal(NamedTuple):
         return f"{self.kind}:{self.name}"
 
 
+class TokenPrincipal(Principal):
+    """A principal that was proved by a delegation token. It is equal to the same principal proved otherwise,
+    as in Kafka; the only difference is that it may not manage tokens."""
+
+    __slots__ = ()
+
+
 ANONYMOUS: Final = Principal(USER, "ANONYMOUS")
 """Everybody on a listener that asks for no proof."""
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from penstock.security.authentication import AuthenticationFailed, Proof
-from penstock.security.principals import user
+from penstock.security.principals import Principal, user
 
 
 class Algorithm(NamedTuple):
@@ -126,22 +126,42 @@ class ScramClient:
             )
 
 
+class TokenLogin(NamedTuple):
+    """What a login by delegation token is checked with. `owner` is None for a token that does not hold: it
+    has a credential all the same, and takes the same steps."""
+
+    credential: ScramCredential
+    owner: Principal | None
+    expires_ms: int
+
+
 Find = Callable[[str], ScramCredential | None]
+FindToken = Callable[[str], TokenLogin]
+"""By token id."""
 
 
 class ScramServer:
     """The server's side, a `Mechanism`. A user that is not there is led through the same exchange, with keys
     that nobody has, and refused with the same words."""
 
-    def __init__(self, algorithm: Algorithm, find: Find, nonce: str, decoy_key: bytes) -> None:
-        """`decoy_key` makes the salts of users that are not there: the same one for the same name."""
+    def __init__(
+        self,
+        algorithm: Algorithm,
+        find: Find,
+        nonce: str,
+        decoy_key: bytes,
+        find_token: FindToken | None = None,
+    ) -> None:
+        """`decoy_key` makes the salts of users that are not there: the same one for the same name. Without
+        `find_token` there are no delegation tokens."""
         self._algorithm = algorithm
         self._find = find
+        self._find_token = find_token
         self._nonce = nonce
         self._decoy_key = decoy_key
         self._name: str | None = None
         self._credential: ScramCredential | None = None
-        self._is_decoy = False
+        self._result: Proof | None = None  # what a right proof proves; None when no proof can be right
         self._messages = ""
         self.proof: Proof | None = None
 
@@ -155,17 +175,28 @@ class ScramServer:
         name = _unescaped(match["name"])
         if match["authzid"] is not None and _unescaped(match["authzid"]) != name:
             raise self._refusal()
-        if f"{TOKEN_AUTH}=true" in match["extensions"].split(","):
-            raise self._refusal()  # there are no delegation tokens
         self._name = name
-        found = self._find(name)
-        self._is_decoy = found is None
-        self._credential = self._decoy(name) if found is None else found
+        if f"{TOKEN_AUTH}=true" in match["extensions"].lower().split(","):
+            self._credential = self._by_token(name)
+        else:
+            self._credential = self._by_password(name)
         self._nonce = match["nonce"] + self._nonce
         salt = base64.b64encode(self._credential.salt).decode()
         answer = f"r={self._nonce},s={salt},i={self._credential.iterations}"
         self._messages = f"{match['bare']},{answer}"
         return answer.encode()
+
+    def _by_password(self, name: str) -> ScramCredential:
+        found = self._find(name)
+        self._result = None if found is None else Proof(user(name))
+        return self._decoy(name) if found is None else found
+
+    def _by_token(self, token_id: str) -> ScramCredential:
+        if self._find_token is None:
+            raise self._refusal()
+        login = self._find_token(token_id)
+        self._result = None if login.owner is None else Proof(login.owner, login.expires_ms)
+        return login.credential
 
     def _final(self, message: str) -> bytes:
         match, credential = _CLIENT_FINAL.fullmatch(message), self._credential
@@ -183,19 +214,24 @@ class ScramServer:
             raise self._refusal()
         client_key = _xor(proof, _mac(self._algorithm, credential.stored_key, text))
         computed = hashlib.new(self._algorithm.digest, client_key).digest()
-        if not hmac.compare_digest(computed, credential.stored_key) or self._is_decoy:
+        if not hmac.compare_digest(computed, credential.stored_key) or self._result is None:
             raise self._refusal()
-        self.proof = Proof(user(self._name))
+        self.proof = self._result
         signature = _mac(self._algorithm, credential.server_key, text)
         return b"v=" + base64.b64encode(signature)
 
     def _decoy(self, name: str) -> ScramCredential:
-        salt = _mac(self._algorithm, self._decoy_key, name.encode())[:24]
+        salt = salt_of(self._algorithm, self._decoy_key, name)
         size = hashlib.new(self._algorithm.digest).digest_size
         return ScramCredential(salt, bytes(size), bytes(size), self._algorithm.min_iterations)
 
     def _refusal(self) -> AuthenticationFailed:
         return refusal(self._algorithm.mechanism)
+
+
+def salt_of(algorithm: Algorithm, key: bytes, name: str) -> bytes:
+    """A salt that is always the same for a name, and that nobody can foretell without the key."""
+    return _mac(algorithm, key, name.encode())[:24]
 
 
 def refusal(mechanism: str) -> AuthenticationFailed:

@@ -110,6 +110,11 @@ class RunningBroker:
         return self._member is None or self._member.wait_until_it_serves(seconds)
 
     @property
+    def _is_ready(self) -> bool:
+        """Whether clients are served now; one that is alone always serves."""
+        return self.failure is None and (self._member is None or self._member.wait_until_it_serves(0))
+
+    @property
     def failure(self) -> StorageError | None:
         return self._lost_disk or (None if self._member is None else self._member.failure)
 
@@ -143,7 +148,7 @@ class RunningBroker:
             yield from process_samples(self._server.connection_count)
 
         address = parse_address("metrics.listener", settings.metrics_listener)
-        endpoint = MetricsEndpoint(*address, all_samples)
+        endpoint = MetricsEndpoint(*address, all_samples, lambda: self._is_ready)
         _log.info("metrics are at http://%s/metrics", format_address(*endpoint.address))
         return endpoint
 

@@ -16,6 +16,7 @@ from penstock.controller.channel import ControllerChannel
 from penstock.controller.controller import METADATA_TOPIC, Controller
 from penstock.controller.membership import Membership
 from penstock.controller.producer_ids import ProducerIds
+from penstock.controller.token_expiry import TokenExpiry
 from penstock.handlers.broker import Broker
 from penstock.handlers.controller_table import served_by_controllers
 from penstock.handlers.fetching.sessions import FetchSessions
@@ -35,7 +36,7 @@ from penstock.server.cluster.peers import Peers
 from penstock.server.cluster.producer_id_blocks import allocate_producer_ids
 from penstock.server.cluster.replica_directories import ReplicaDirectories
 from penstock.server.cluster.replica_fetchers import Replicas
-from penstock.server.composition.coordinators import Coordinators, build_coordinators
+from penstock.server.composition.coordinators import Coordinators, build_coordinators, build_share
 from penstock.server.composition.ground import Ground
 from penstock.server.composition.metadata import Questions, build_controller
 from penstock.server.composition.replication import build_replication
@@ -90,6 +91,9 @@ class Node:
         self._coordinators = CoordinatorFollower(settings.node_id, self._partitions, self.broker.coordinators)
         controller.watch(SettingsFollower(self.broker, self._logs))
         controller.watch(QuotaFollower(self.broker.quotas))
+        self._token_expiry = TokenExpiry(
+            controller, clock, settings.delegation_token_expiry_check_interval_ms
+        )
         self.cleaner = LogCleaner(self._logs, clock, random, lambda: self.broker.settings)
         if isinstance(channel, LocalChannel):
             channel.broker = self.broker
@@ -120,6 +124,7 @@ class Node:
             transactions=coordinators.transactions,
             coordinators=coordinators.by_kind,
             verifier=coordinators.verifier,
+            share=build_share(self._ground, self._questions, coordinators),
             authorizer=_authorizer(settings, controller),
             quotas=_quotas(settings, clock),
             metrics=_metrics(clock, self._logs),
@@ -141,8 +146,9 @@ class Node:
 
     def tick(self) -> None:
         """Housekeeping: flush what was rolled, write checkpoints, drop what is past its retention, make
-        logs that found no space."""
+        logs that found no space, remove tokens that have expired."""
         self._logs.tick()
+        self._token_expiry.tick()
         self.broker.metrics.traffic.forget_others(self.broker.controller.image.topics)
         self.broker.metrics.tick(self.broker.clock.monotonic())
         if self._follower.waits_for_space:

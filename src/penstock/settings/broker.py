@@ -21,7 +21,7 @@ from penstock.settings.errors import SettingError
 from penstock.settings.inert import why_inert
 from penstock.settings.kinds import BOOLEAN, INT_MAX, LIST, STRING
 from penstock.settings.listeners import DEFAULT_PROTOCOL_MAP, LISTENERS, PROTOCOL_MAP, Listener, protected
-from penstock.settings.security import READ_BY_LISTENERS, SecuritySettings
+from penstock.settings.security import READ_ELSEWHERE, SecuritySettings
 from penstock.settings.sources import collect
 from penstock.settings.synonyms import derive_topic_defaults, synonym_definitions, synonym_text
 from penstock.settings.topic import TopicSettings
@@ -207,7 +207,7 @@ class BrokerSettings(SecuritySettings):
     group_max_size: int = setting("group.max.size", kinds.int_(1), INT_MAX, "Members of a classic group.")
     group_coordinator_rebalance_protocols: tuple[str, ...] = setting(
         "group.coordinator.rebalance.protocols", kinds.words("classic", "consumer", "share", "streams"),
-        ("classic", "consumer"), "Protocols of groups that are offered.")
+        ("classic", "consumer", "share"), "Protocols of groups that are offered.")
     group_consumer_session_timeout_ms: int = setting(
         "group.consumer.session.timeout.ms", kinds.int_(1), 45_000,
         "Session timeout under the consumer protocol.")
@@ -233,6 +233,60 @@ class BrokerSettings(SecuritySettings):
     group_consumer_migration_policy: str = setting(
         "group.consumer.migration.policy", kinds.one_of("bidirectional", "upgrade", "downgrade", "disabled"),
         "bidirectional", "Whether a group may change between the classic and the consumer protocol.")
+    group_share_session_timeout_ms: int = setting(
+        "group.share.session.timeout.ms", kinds.int_(1), 45_000,
+        "Session timeout of members of share groups.")
+    group_share_min_session_timeout_ms: int = setting(
+        "group.share.min.session.timeout.ms", kinds.int_(1), 45_000,
+        "Smallest session timeout of a share group.")
+    group_share_max_session_timeout_ms: int = setting(
+        "group.share.max.session.timeout.ms", kinds.int_(1), 60_000,
+        "Largest session timeout of a share group.")
+    group_share_heartbeat_interval_ms: int = setting(
+        "group.share.heartbeat.interval.ms", kinds.int_(1), 5000,
+        "Heartbeat interval that members of share groups are given.")
+    group_share_min_heartbeat_interval_ms: int = setting(
+        "group.share.min.heartbeat.interval.ms", kinds.int_(1), 5000,
+        "Smallest heartbeat interval of a share group.")
+    group_share_max_heartbeat_interval_ms: int = setting(
+        "group.share.max.heartbeat.interval.ms", kinds.int_(1), 15_000,
+        "Largest heartbeat interval of a share group.")
+    group_share_max_size: int = setting(
+        "group.share.max.size", kinds.int_(1, 1000), 200, "Members of a share group.")
+    group_share_assignors: tuple[str, ...] = setting(
+        "group.share.assignors", LIST, ("simple",), "The assignor of share groups; there is one.")
+    group_share_delivery_count_limit: int = setting(
+        "group.share.delivery.count.limit", kinds.int_(2, 10), 5,
+        "How often a record is delivered to a share group before it is given up.")
+    group_share_record_lock_duration_ms: int = setting(
+        "group.share.record.lock.duration.ms", kinds.int_(1000, 3_600_000), 30_000,
+        "How long a member of a share group may keep a record that it has not acknowledged.")
+    group_share_min_record_lock_duration_ms: int = setting(
+        "group.share.min.record.lock.duration.ms", kinds.int_(1000, 30_000), 15_000,
+        "Smallest such time of a share group.")
+    group_share_max_record_lock_duration_ms: int = setting(
+        "group.share.max.record.lock.duration.ms", kinds.int_(30_000, 3_600_000), 60_000,
+        "Largest such time of a share group.")
+    group_share_partition_max_record_locks: int = setting(
+        "group.share.partition.max.record.locks", kinds.int_(100, 10_000), 2000,
+        "Records of a partition that a share group may have in flight.")
+    group_share_max_share_sessions: int = setting(
+        "group.share.max.share.sessions", kinds.int_(1), 2000, "Sessions of members of share groups.")
+    share_coordinator_state_topic_num_partitions: int = setting(
+        "share.coordinator.state.topic.num.partitions", kinds.int_(1), 50,
+        "Partitions of __share_group_state.")
+    share_coordinator_state_topic_replication_factor: int = setting(
+        "share.coordinator.state.topic.replication.factor", kinds.short(1), 3,
+        "Replicas of __share_group_state, or as many as there are brokers.")
+    share_coordinator_state_topic_min_isr: int = setting(
+        "share.coordinator.state.topic.min.isr", kinds.short(1), 2,
+        "Replicas of __share_group_state that must have a record before it counts, or as many as there are.")
+    share_coordinator_state_topic_segment_bytes: int = setting(
+        "share.coordinator.state.topic.segment.bytes", kinds.int_(1), 104_857_600,
+        "Segment size of __share_group_state.")
+    share_coordinator_state_topic_compression_codec: int = setting(
+        "share.coordinator.state.topic.compression.codec", kinds.int_(0, 4), 0,
+        "Codec number of what is written to __share_group_state.")
     offset_metadata_max_bytes: int = setting(
         "offset.metadata.max.bytes", kinds.int_(0), 4096, "Largest metadata text of a committed offset.")
     offsets_commit_timeout_ms: int = setting(
@@ -453,7 +507,7 @@ def _with_old_names(given: Mapping[str, str]) -> dict[str, str]:
 
 
 def _tell(name: str) -> None:
-    if name.startswith(READ_BY_LISTENERS):
+    if name.startswith(READ_ELSEWHERE):
         return
     reason = why_inert(name)
     if reason is None:

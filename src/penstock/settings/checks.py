@@ -16,6 +16,13 @@ _BETWEEN: Final = (
     ("group.consumer.min.heartbeat.interval.ms", "group.consumer.heartbeat.interval.ms"),
     ("group.consumer.heartbeat.interval.ms", "group.consumer.max.heartbeat.interval.ms"),
     ("group.consumer.heartbeat.interval.ms", "group.consumer.session.timeout.ms"),
+    ("group.share.min.session.timeout.ms", "group.share.session.timeout.ms"),
+    ("group.share.session.timeout.ms", "group.share.max.session.timeout.ms"),
+    ("group.share.min.heartbeat.interval.ms", "group.share.heartbeat.interval.ms"),
+    ("group.share.heartbeat.interval.ms", "group.share.max.heartbeat.interval.ms"),
+    ("group.share.heartbeat.interval.ms", "group.share.session.timeout.ms"),
+    ("group.share.min.record.lock.duration.ms", "group.share.record.lock.duration.ms"),
+    ("group.share.record.lock.duration.ms", "group.share.max.record.lock.duration.ms"),
     ("group.min.session.timeout.ms", "group.max.session.timeout.ms"),
 )
 """Pairs of settings of which the first must not exceed the second."""

@@ -63,9 +63,11 @@ class Definition:
 def setting(
     name: str, kind: Kind, default: Any, doc: str, *, dynamic: bool = False, broker: tuple[str, ...] = ()
 ) -> Any:
-    """Declares a field of a table of settings, named as the setting with underscores for dots."""
-    row = Definition(name, kind, default, doc, read_only=not dynamic, synonyms=broker)
-    return field(default=default, metadata={"definition": row})
+    """Declares a field of a table of settings, named as the setting with underscores for dots. A password is
+    in no `repr`."""
+    secret = kind.type is SettingType.PASSWORD
+    row = Definition(name, kind, default, doc, read_only=not dynamic, sensitive=secret, synonyms=broker)
+    return field(default=default, repr=not secret, metadata={"definition": row})
 
 
 def definitions_of(table: type) -> Mapping[str, Definition]:

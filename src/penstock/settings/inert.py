@@ -16,7 +16,6 @@ from penstock.settings.definition import Definition
 _THREADS: Final = "each connection has its own thread; there is no pool to size"
 _NODES: Final = "nodes work together without it"
 _JAVA: Final = "names Java classes or configures the Java machine"
-_NO_TOKENS: Final = "delegation tokens are not offered"
 _ENCODED: Final = "passwords stand in the properties file only"
 _PURGATORY: Final = "a waiting request is removed when it is answered; nothing has to be purged"
 _PAGE_CACHE: Final = "files are read through the page cache, without a buffer of that size"
@@ -54,7 +53,7 @@ _NAMES: Final[dict[str, str]] = {
     """,
     _JAVA: """
         create.topic.policy.class.name alter.config.policy.class.name client.quota.callback.class
-        principal.builder.class auto.include.jmx.reporter telemetry.max.bytes config.providers
+        principal.builder.class auto.include.jmx.reporter telemetry.max.bytes
     """,
     _PURGATORY: """
         fetch.purgatory.purge.interval.requests producer.purgatory.purge.interval.requests
@@ -77,14 +76,12 @@ INERT_PREFIXES: Final[tuple[tuple[str, str], ...]] = (
     ("metadata.", _NODES),
     ("replication.quota.", _NODES),
     ("alter.log.dirs.replication.", _NODES),
-    ("group.share.", "share groups are not offered by this version"),
-    ("share.", "share groups are not offered by this version"),
+    ("share.", "the share coordinator has neither threads nor buffers of its own"),
     ("group.streams.", "streams groups are not offered by this version"),
     ("metric.", _JAVA),
     ("metrics.", _JAVA),
     ("kafka.metrics.", _JAVA),
     ("security.", _NODES),
-    ("delegation.token.", _NO_TOKENS),
     ("password.encoder.", _ENCODED),
 )
 

@@ -125,6 +125,7 @@ def _parse_boolean(name: str, text: str) -> bool:
 
 BOOLEAN = Kind(SettingType.BOOLEAN, _parse_boolean, lambda value: str(value).lower(), "true or false")
 STRING = Kind(SettingType.STRING, lambda _name, text: text, str, "any text")
+PASSWORD = Kind(SettingType.PASSWORD, lambda _name, text: text, str, "any text, which is shown nowhere")
 
 
 def one_of(*words: str) -> Kind:

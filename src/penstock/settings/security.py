@@ -8,10 +8,16 @@ from typing import Final
 
 from penstock.settings import kinds
 from penstock.settings.definition import setting
-from penstock.settings.kinds import BOOLEAN, STRING
+from penstock.settings.kinds import BOOLEAN, PASSWORD, STRING
 
-READ_BY_LISTENERS: Final = ("ssl.", "sasl.", "listener.name.", "connections.max.reauth.ms")
-"""How the names begin that the server reads for each listener; they are in no table."""
+OAUTH_ALLOWED_URLS: Final = "org.apache.kafka.sasl.oauthbearer.allowed.urls"
+"""A property of the Java machine in Kafka. Here it is a setting, and may stand in KAFKA_OPTS as well."""
+READ_ELSEWHERE: Final = (
+    *("ssl.", "sasl.", "listener.name.", "connections.max.reauth.ms", OAUTH_ALLOWED_URLS),
+    "config.providers",
+)
+"""How the names begin that are in no table: the server reads them for each listener, and `config_providers`
+reads the last."""
 STANDARD_AUTHORIZER: Final = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 
 
@@ -38,6 +44,18 @@ class SecuritySettings:
     sasl_mechanism_controller_protocol: str = setting(
         "sasl.mechanism.controller.protocol", STRING, "GSSAPI",
         "Mechanism by which this node proves itself to controllers.")
+    delegation_token_secret_key: str | None = setting(
+        "delegation.token.secret.key", PASSWORD, None,
+        "Key from which delegation tokens are made, the same on every node. Empty means that there are none.")
+    delegation_token_max_lifetime_ms: int = setting(
+        "delegation.token.max.lifetime.ms", kinds.long(1), 604_800_000,
+        "How long a delegation token can be renewed, from when it was made.")
+    delegation_token_expiry_time_ms: int = setting(
+        "delegation.token.expiry.time.ms", kinds.long(1), 86_400_000,
+        "How long a delegation token holds before it must be renewed.")
+    delegation_token_expiry_check_interval_ms: int = setting(
+        "delegation.token.expiry.check.interval.ms", kinds.long(1), 3_600_000,
+        "How often delegation tokens that have expired are removed.")
     # fmt: on
 
     @property

@@ -6,11 +6,17 @@ text here; the tables give them types.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from typing import Final
 
+from penstock.settings.config_providers import resolved
 from penstock.settings.errors import SettingError
 from penstock.settings.properties import PropertiesError, parse_properties
+from penstock.settings.secret_files import exposed, files_with_secrets
+from penstock.settings.security import OAUTH_ALLOWED_URLS
+
+_log = logging.getLogger(__name__)
 
 _PREFIX: Final = "KAFKA_"
 _OF_KAFKAS_SCRIPTS: Final = frozenset(
@@ -42,16 +48,30 @@ def collect(
     properties_path: str | None, overrides: Mapping[str, str], environ: Mapping[str, str]
 ) -> dict[str, str]:
     """Every setting that was given anywhere, each from its strongest source."""
-    from_file = read_properties(properties_path) if properties_path is not None else {}
+    from_file = parsed_file(properties_path) if properties_path is not None else {}
     if "listeners" in overrides:
         # The file advertises the addresses on which it listens. A broker that listens elsewhere must not
         # advertise them.
         from_file.pop("advertised.listeners", None)
-    return {**from_file, **from_environment(environ), **overrides}
+    _warn_of_exposed(properties_path, from_file)
+    return resolved({**from_file, **from_environment(environ), **overrides}, environ)
 
 
 def read_properties(path: str) -> dict[str, str]:
-    """The settings of a properties file. Raises SettingError when it cannot be read."""
+    """The settings of a properties file, with the values of its variables (`${file:/path:key}`). Raises
+    SettingError when the file cannot be read, or a variable has no value."""
+    written = parsed_file(path)
+    _warn_of_exposed(path, written)
+    return resolved(written)
+
+
+def _warn_of_exposed(path: str | None, written: Mapping[str, str]) -> None:
+    for exposed_path in exposed(files_with_secrets(path, written)):
+        _log.warning("%s holds secrets, and every user of this machine may read it: chmod o-r", exposed_path)
+
+
+def parsed_file(path: str) -> dict[str, str]:
+    """The settings of a properties file as they are written. Raises SettingError when it cannot be read."""
     try:
         with open(path, encoding="utf-8") as file:
             return parse_properties(file.read())
@@ -67,7 +87,15 @@ def from_environment(environ: Mapping[str, str]) -> dict[str, str]:
     for variable, value in environ.items():
         if variable.startswith(_PREFIX) and variable not in _OF_KAFKAS_SCRIPTS:
             found[_setting_of(variable)] = value
+    if OAUTH_ALLOWED_URLS in (urls := _java_properties(environ.get("KAFKA_OPTS", ""))):
+        found[OAUTH_ALLOWED_URLS] = urls[OAUTH_ALLOWED_URLS]
     return found
+
+
+def _java_properties(options: str) -> dict[str, str]:
+    """The properties `-Dname=value` of the options of a Java machine."""
+    words = (word.strip("\"'").partition("=") for word in options.split() if word.startswith("-D"))
+    return {name.removeprefix("-D"): value for name, _, value in words}
 
 
 def _setting_of(variable: str) -> str:

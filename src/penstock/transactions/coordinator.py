@@ -6,7 +6,7 @@ Every answer is a promise that is done when what it rests on is committed.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeVar
 
 from penstock.clock import Clock
@@ -52,7 +52,7 @@ class TransactionCoordinator:
         self.topic = TRANSACTIONS_TOPIC
         self.runtime: Runtime[TransactionShard] = Runtime(TRANSACTIONS_TOPIC, clock, new_state)
 
-    def topics_deleted(self, names: list[str]) -> None:
+    def topics_deleted(self, gone: Mapping[str, bytes]) -> None:
         """Nothing to do: a transaction that ends passes over partitions that are gone."""
 
     # The producer's requests

@@ -10,6 +10,7 @@ from typing import Final
 from penstock.security.authentication import AuthenticationFailed
 from penstock.security.client_settings import Sasl
 from penstock.security.scram import ALGORITHMS, ScramClient
+from penstock.wire.oauth_tokens import token_for
 
 Exchange = Callable[[bytes], bytes]
 """Sends a message of the mechanism, and gives the server's answer."""
@@ -18,8 +19,8 @@ _NONCE_BYTES: Final = 24
 
 
 def authenticate(sasl: Sasl, exchange: Exchange) -> None:
-    """AuthenticationFailed when the server does not prove itself in turn. What the server refuses, `exchange`
-    raises."""
+    """AuthenticationFailed when the server does not prove itself in turn, or no token is to be had. What the
+    server refuses, `exchange` raises."""
     if sasl.mechanism == "PLAIN":
         exchange(b"\x00".join((b"", sasl.username.encode(), sasl.password.encode())))
     elif sasl.mechanism == "OAUTHBEARER":
@@ -33,7 +34,11 @@ def authenticate(sasl: Sasl, exchange: Exchange) -> None:
 
 def _show_token(sasl: Sasl, exchange: Exchange) -> None:
     """RFC 7628. A server that refuses a token answers with the reason, and waits for one more byte."""
-    fields = [f"auth=Bearer {sasl.password}", *(f"{name}={value}" for name, value in sasl.extensions)]
+    assert sasl.login is not None, "OAUTHBEARER has a login"
+    fields = [
+        f"auth=Bearer {token_for(sasl.login).text}",
+        *(f"{name}={value}" for name, value in sasl.extensions),
+    ]
     answer = exchange(("n,,\x01" + "\x01".join(fields) + "\x01\x01").encode())
     if answer:
         exchange(b"\x01")

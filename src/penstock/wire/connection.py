@@ -43,6 +43,8 @@ PLAINTEXT: Final = ClientSettings()
 _API_VERSIONS_NEWEST: Final = 3
 _SASL_HANDSHAKE: Final = 1
 _SASL_AUTHENTICATE: Final = (0, 2)
+_BEFORE_PROOF: Final = (Api.API_VERSIONS, Api.SASL_HANDSHAKE, Api.SASL_AUTHENTICATE)
+_TLS_ALERT: Final = b"\x15\x03"  # how a TLS listener answers a client that does not speak TLS
 _SESSION_SHARE: Final = 0.85  # of a session's life: then the client proves itself again (KIP-368)
 
 
@@ -90,6 +92,7 @@ class Connection:
         self._settings = settings
         self._next_correlation_id = 0
         self._awaited: deque[_Awaited] = deque()
+        self._was_served = False  # a request has been answered that needs a proof, where one is asked for
         self._session: Deadline | None = None  # when it passes, the client must prove itself again
         self._transport = _open(address, settings, deadline)
         try:
@@ -168,7 +171,15 @@ class Connection:
     def receive(self, deadline: Deadline) -> memoryview:
         """The body of the answer to the oldest request that still awaits one."""
         awaited = self._awaited.popleft()
-        (size,) = struct.unpack(">i", self._receive_exactly(4, deadline))
+        prefix = self._receive_exactly(4, deadline)
+        if self._settings.tls is None and prefix.startswith(_TLS_ALERT):
+            raise self._broken(
+                NotAuthenticated(
+                    f"{self.address} speaks TLS, and the client does not: set security.protocol to SSL or "
+                    "SASL_SSL, or use a listener without TLS"
+                )
+            )
+        (size,) = struct.unpack(">i", prefix)
         if not 4 <= size <= MAX_RESPONSE_BYTES:
             raise self._broken(
                 Malformed(
@@ -183,6 +194,7 @@ class Connection:
         if is_flexible(awaited.api, awaited.version) and awaited.api is not Api.API_VERSIONS:
             reader.flexible = True
             reader.tags()
+        self._was_served = awaited.api not in _BEFORE_PROOF
         return reader.buffer[reader.position :]
 
     def _ask_versions(self, deadline: Deadline) -> tuple[dict[Api, tuple[int, int]], dict[str, int]]:
@@ -269,11 +281,23 @@ class Connection:
         if isinstance(error, ssl.SSLError) and "ALERT" in (error.reason or ""):
             # In TLS 1.3 a server refuses our certificate when the handshake is over for us.
             return self._broken(NotAuthenticated(f"{self.address} refuses our certificate: {error.reason}"))
-        return self._broken(Disconnected(f"the connection to the broker at {self.address} broke: {error}"))
+        hint = "" if self._was_served else _hint(self._settings)
+        return self._broken(
+            Disconnected(f"the connection to the broker at {self.address} broke: {error}{hint}")
+        )
 
     def _broken(self, error: WireError) -> WireError:
         self.close()
         return error
+
+
+def _hint(settings: ClientSettings) -> str:
+    """What a broker that ends a connection before its first answer may want."""
+    if settings.sasl is not None:
+        return "" if settings.tls is not None else ". Does the listener want TLS (SASL_SSL)?"
+    if settings.tls is not None:
+        return ". Does the listener want a certificate (ssl.keystore.location) or a password (SASL_SSL)?"
+    return ". Does the listener want TLS or a password (security.protocol, sasl.mechanism)?"
 
 
 def _open(address: Address, settings: ClientSettings, deadline: Deadline) -> Transport:

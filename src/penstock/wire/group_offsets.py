@@ -7,7 +7,7 @@ a group's offsets as their memory.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from penstock.protocol.apis import Api
@@ -23,6 +23,7 @@ _NO_GENERATION: Final = -1
 _NO_EPOCH: Final = -1
 _COMMIT_VERSIONS: Final = (5, 9)
 _FETCH_VERSIONS: Final = (7, 7)  # 7 can insist on stable offsets, 8 and later ask for many groups at once
+_DELETE_VERSIONS: Final = (0, 0)
 _DESCRIBE_VERSIONS: Final = (1, 4)
 _BROKER: Final = 4
 _RETENTION: Final = "offsets.retention.minutes"
@@ -84,6 +85,24 @@ def committed(cluster: Cluster, group_id: str, deadline: Deadline) -> dict[Topic
         return found
 
     return _coordinator(cluster, group_id).ask(f"offsets of group {group_id!r}", request, deadline)
+
+
+def forget(cluster: Cluster, group_id: str, partitions: Iterable[TopicPartition], deadline: Deadline) -> None:
+    """The group has no offset of these partitions any more."""
+    by_topic: dict[str, list[dict[str, int]]] = defaultdict(list)
+    for topic, partition in partitions:
+        by_topic[topic].append({"partition_index": partition})
+    topics = [{"name": name, "partitions": found} for name, found in by_topic.items()]
+
+    def request(connection: Connection) -> None:
+        fields = {"group_id": group_id, "topics": topics}
+        answer = call(connection, Api.OFFSET_DELETE, fields, _DELETE_VERSIONS, deadline)
+        _check(answer.error_code, group_id)
+        for topic in answer.topics:
+            for result in topic.partitions:
+                _check(result.error_code, group_id)
+
+    _coordinator(cluster, group_id).ask(f"offsets of group {group_id!r}", request, deadline)
 
 
 def retention_ms(cluster: Cluster, group_id: str, deadline: Deadline) -> int | None:

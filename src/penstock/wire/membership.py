@@ -47,8 +47,19 @@ class Membership:
     """For one thread. `join`, then `heartbeat` until it says that the group is being divided anew."""
 
     def __init__(
-        self, cluster: Cluster, group_id: str, instance_id: str, *, protocol: str, session_timeout_ms: int
+        self,
+        cluster: Cluster,
+        group_id: str,
+        instance_id: str | None,
+        *,
+        protocol: str,
+        session_timeout_ms: int,
+        announce: Callable[[list[Member]], bytes] | None = None,
     ) -> None:
+        """`announce` gives what every member learns with its assignment. The member that assigns is asked."""
+        self._announce = announce
+        self.announced = b""
+        """What was announced when this member last joined."""
         self._group_id, self._instance_id = group_id, instance_id
         self._protocol, self._session_ms = protocol, session_timeout_ms
         self._coordinator = Coordinator(cluster, Kind.GROUP, group_id)
@@ -74,12 +85,16 @@ class Membership:
                 continue
             self._generation = answer.generation_id
             assigned: Mapping[str, Assigned] = {}
+            announced = b""
             if answer.leader == answer.member_id and answer.members:
-                assigned = assign([_member(member) for member in answer.members])
-            synced = self._synced(assigned, deadline)
+                members = [_member(member) for member in answer.members]
+                assigned = assign(members)
+                announced = self._announce(members) if self._announce is not None else b""
+            synced = self._synced(assigned, announced, deadline)
             code = error_code(synced.error_code)
             if code is ErrorCode.NONE:
-                return decode_assignment(synced.assignment)
+                places, self.announced = decode_assignment(synced.assignment)
+                return places
             self._check(code)
 
     def heartbeat(self, deadline: Deadline) -> bool:
@@ -112,9 +127,9 @@ class Membership:
         }
         return self._ask(Api.JOIN_GROUP, fields, _JOIN_VERSIONS, deadline)
 
-    def _synced(self, assigned: Mapping[str, Assigned], deadline: Deadline) -> Any:
+    def _synced(self, assigned: Mapping[str, Assigned], announced: bytes, deadline: Deadline) -> Any:
         assignments = [
-            {"member_id": member_id, "assignment": encode_assignment(places)}
+            {"member_id": member_id, "assignment": encode_assignment(places, announced)}
             for member_id, places in assigned.items()
         ]
         fields = {**self._identity(), "assignments": assignments}
@@ -155,7 +170,7 @@ def encode_subscription(topics: Collection[str], told: bytes) -> bytes:
     return struct.pack(">hi", 0, len(topics)) + named + struct.pack(">i", len(told)) + told
 
 
-def encode_assignment(places: Assigned) -> bytes:
+def encode_assignment(places: Assigned, announced: bytes = b"") -> bytes:
     by_topic: dict[str, list[int]] = {}
     for topic, partition in sorted(places):
         by_topic.setdefault(topic, []).append(partition)
@@ -163,12 +178,14 @@ def encode_assignment(places: Assigned) -> bytes:
         _string(topic) + struct.pack(f">i{len(numbers)}i", len(numbers), *numbers)
         for topic, numbers in by_topic.items()
     )
-    return struct.pack(">hi", 0, len(by_topic)) + body + struct.pack(">i", -1)
+    user_data = struct.pack(">i", len(announced)) + announced if announced else struct.pack(">i", -1)
+    return struct.pack(">hi", 0, len(by_topic)) + body + user_data
 
 
-def decode_assignment(data: bytes) -> list[TopicPartition]:
+def decode_assignment(data: bytes) -> tuple[list[TopicPartition], bytes]:
+    """The partitions of a member, and what was announced to all."""
     if not data:
-        return []
+        return [], b""
     _, topics = struct.unpack_from(">hi", data)
     at, found = 6, []
     for _ in range(topics):
@@ -176,7 +193,8 @@ def decode_assignment(data: bytes) -> list[TopicPartition]:
         (count,) = struct.unpack_from(">i", data, at)
         found += [TopicPartition(topic, n) for n in struct.unpack_from(f">{count}i", data, at + 4)]
         at += 4 + 4 * count
-    return found
+    (length,) = struct.unpack_from(">i", data, at) if len(data) >= at + 4 else (-1,)
+    return found, data[at + 4 : at + 4 + max(length, 0)]
 
 
 def _member(member: Any) -> Member:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from penstock.records.batch import (
     HEADER,
@@ -18,11 +18,12 @@ from penstock.records.batch import (
     MAGIC,
     NO_LEADER_EPOCH,
     TRANSACTIONAL_FLAG,
+    Bytes,
     compute_crc,
     read_header,
 )
-from penstock.records.codecs import Codec, compress
-from penstock.records.record import Record, decode_batch, encode_batch
+from penstock.records.codecs import Codec, compress, decompress
+from penstock.records.record import MAX_DECODED_BYTES, Record, decode_batch, encode_batch
 from penstock.wire import _pack_pure
 from penstock.wire._pack_pure import BinaryInput, HeaderInput, Packed, RecordColumns
 
@@ -33,6 +34,7 @@ __all__ = [
     "Packed",
     "Packer",
     "RecordColumns",
+    "Stored",
     "pack_records",
     "partitions_of_keys",
     "seal",
@@ -69,8 +71,18 @@ def pack_records(records: Sequence[Record]) -> Packed:
     )
 
 
+class Stored(NamedTuple):
+    """The records section of a batch as another broker stored it: compressed already, or plain."""
+
+    payload: Bytes
+    record_count: int
+    base_timestamp: int
+    max_timestamp: int
+    codec: Codec
+
+
 def seal(
-    packed: Packed,
+    packed: Packed | Stored,
     codec: Codec,
     *,
     producer_id: int,
@@ -78,9 +90,14 @@ def seal(
     sequence: int,
     transactional: bool = False,
 ) -> bytearray:
-    """The batch: compressed, with header and CRC. Offsets begin at 0; the broker assigns the real ones."""
+    """The batch: compressed, with header and CRC. Offsets begin at 0; the broker assigns the real ones. What
+    was `Stored` keeps its codec."""
     batch = bytearray(HEADER_SIZE)
-    batch += packed.payload if codec is Codec.NONE else compress(codec, packed.payload)
+    if isinstance(packed, Stored):
+        codec = packed.codec
+        batch += packed.payload
+    else:
+        batch += packed.payload if codec is Codec.NONE else compress(codec, packed.payload)
     attributes = int(codec) | (TRANSACTIONAL_FLAG if transactional else 0)
     fields = (
         *(attributes, packed.record_count - 1, packed.base_timestamp, packed.max_timestamp),
@@ -93,8 +110,11 @@ def seal(
     return batch
 
 
-def split(packed: Packed) -> tuple[Packed, Packed]:
+def split(packed: Packed | Stored) -> tuple[Packed, Packed]:
     """Two halves; for the rare batch that a broker finds too large."""
+    if isinstance(packed, Stored):
+        payload = decompress(packed.codec, packed.payload, MAX_DECODED_BYTES)
+        packed = Packed(payload, packed.record_count, packed.base_timestamp, packed.max_timestamp)
     records = decode_batch(seal(packed, Codec.NONE, producer_id=-1, producer_epoch=-1, sequence=-1))
     half = len(records) // 2
     return pack_records(records[:half]), pack_records(records[half:])

@@ -2,15 +2,17 @@
 repeated.
 
 A `Producer` is idempotent (KIP-98): the broker tells a repeated batch from a new one by producer id and
-sequence number. One batch of a partition is under way at a time, so nothing overtakes. The guarantee ends
-with the object: whoever starts over with a new `Producer` after a failure may write what was already
-written. In a `Transaction` (`penstock.wire.transactions`) that is harmless, because only what is committed
-counts; whoever starts over there needs a new epoch.
+sequence number. Batches of a partition are under way one at a time, or a few behind each other on one
+connection (`in_flight`), so nothing overtakes. The guarantee ends with the object: whoever starts over with
+a new `Producer` after a failure may write what was already written. In a `Transaction`
+(`penstock.wire.transactions`) that is harmless, because only what is committed counts; whoever starts over
+there needs a new epoch.
 """
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Final, NamedTuple
 
@@ -33,13 +35,15 @@ from penstock.wire.errors import (
     WireError,
     error_code,
 )
-from penstock.wire.pack import Packed, seal, split
+from penstock.wire.pack import Packed, Stored, seal, split
 from penstock.wire.transactions import FENCED_CODES, Transaction, add_partitions
 
 # Below Kafka's default `message.max.bytes` with room for the batch's own header.
 BATCH_BYTES: Final = 1_000_000
 BUFFER_BYTES: Final = 16 * 1024 * 1024
 DELIVERY_SECONDS: Final = 120.0
+UNKNOWN_OFFSET: Final = -1
+"""A batch that an earlier attempt has written, so long ago that the broker does not know where."""
 _INIT_PRODUCER_ID_VERSIONS: Final = (0, 4)
 _SPLITTABLE: Final = (ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE)
 
@@ -52,12 +56,17 @@ class ProducerOptions(NamedTuple):
     """How long one delivery may take with all its retries."""
     transaction: Transaction | None = None
     """The transaction to write in; this producer is then the only writer of its partitions in it."""
+    in_flight: int = 1
+    """How many batches of a partition are sent before the first is acknowledged; brokers remember five."""
+    on_acknowledged: Callable[[TopicPartition, int, int], None] | None = None
+    """Told of each batch in its partition's order: the partition, the offset of its first record (or
+    `UNKNOWN_OFFSET`), and how many records it has."""
 
 
 class _Waiting(NamedTuple):
     """A batch and the sequence number of its first record."""
 
-    packed: Packed
+    packed: Packed | Stored
     sequence: int
 
 
@@ -68,7 +77,7 @@ class _Queue:
         self.waiting: deque[_Waiting] = deque()
         self._next_sequence = 0
 
-    def add(self, packed: Packed) -> None:
+    def add(self, packed: Packed | Stored) -> None:
         self.waiting.append(_Waiting(packed, self._next_sequence))
         self._next_sequence = _after(self._next_sequence, packed.record_count)
 
@@ -78,6 +87,14 @@ class _Queue:
         first, second = split(packed)
         self.waiting.appendleft(_Waiting(second, _after(sequence, first.record_count)))
         self.waiting.appendleft(_Waiting(first, sequence))
+
+
+class _UnderWay(NamedTuple):
+    """A request whose answer has not come."""
+
+    connection: Connection
+    version: int
+    partitions: list[TopicPartition]
 
 
 def _after(sequence: int, count: int) -> int:
@@ -102,7 +119,7 @@ class Producer:
         self.ends: dict[TopicPartition, int] = {}
         """The offset after the last record written to each partition."""
 
-    def send(self, partition: TopicPartition, packed: Packed) -> None:
+    def send(self, partition: TopicPartition, packed: Packed | Stored) -> None:
         """Take a batch; when many have gathered they are sent first."""
         if self._gathered_bytes + len(packed.payload) > self._options.buffer_bytes:
             self.flush()
@@ -145,22 +162,44 @@ class Producer:
             return error
         problem: WireError | None = None
         with ExitStack() as lent:
-            under_way = []
+            under_way: list[_UnderWay] = []
             for node_id, partitions in by_leader.items():
                 try:
                     connection = lent.enter_context(self._cluster.connection(node_id, deadline))
-                    version = self._post(connection, partitions, identity, deadline)
-                    under_way.append((connection, version, partitions))
+                    for sent in self._posted(connection, partitions, identity, deadline):
+                        under_way.append(sent)
                 except WireError as error:
                     problem = self._retriable(error)
-            for connection, version, partitions in under_way:
+            failed: set[TopicPartition] = set()
+            for sent in under_way:
                 try:
-                    problem = self._collect(connection, version, partitions, deadline) or problem
+                    problem = self._collect(sent, failed, deadline) or problem
                 except WireError as error:
+                    failed |= set(sent.partitions)
                     problem = self._retriable(error)
         if problem is not None:
             self._forget()
         return problem
+
+    def _posted(
+        self,
+        connection: Connection,
+        partitions: list[TopicPartition],
+        identity: tuple[int, int],
+        deadline: Deadline,
+    ) -> Iterator[_UnderWay]:
+        """Send the first batch of each partition, then the second of each, and so on. A partition's very
+        first batch goes alone: a broker that does not know the producer yet takes any sequence number."""
+        for depth in range(self._options.in_flight):
+            wanted = [
+                partition
+                for partition in partitions
+                if depth < len(self._queues[partition].waiting) and (not depth or partition in self.ends)
+            ]
+            if not wanted:
+                return
+            version = self._post(connection, wanted, depth, identity, deadline)
+            yield _UnderWay(connection, version, wanted)
 
     def _retriable(self, error: WireError) -> WireError:
         if not error.retriable:
@@ -195,6 +234,7 @@ class Producer:
         self,
         connection: Connection,
         partitions: list[TopicPartition],
+        depth: int,
         identity: tuple[int, int],
         deadline: Deadline,
     ) -> int:
@@ -202,7 +242,7 @@ class Producer:
         version = connection.version(Api.PRODUCE, *_versions(transaction))
         batches = {}
         for partition in partitions:
-            packed, sequence = self._queues[partition].waiting[0]
+            packed, sequence = self._queues[partition].waiting[depth]
             batches[partition] = seal(
                 packed,
                 self._options.codec,
@@ -222,9 +262,8 @@ class Producer:
         connection.send(Api.PRODUCE, version, request, limit)
         return version
 
-    def _collect(
-        self, connection: Connection, version: int, partitions: list[TopicPartition], deadline: Deadline
-    ) -> WireError | None:
+    def _collect(self, sent: _UnderWay, failed: set[TopicPartition], deadline: Deadline) -> WireError | None:
+        connection, version, partitions = sent
         body = connection.receive(deadline.sooner(REQUEST_SECONDS))
         try:
             results = produce_messages.read_response(version, body)
@@ -235,7 +274,12 @@ class Producer:
             raise Malformed(f"PRODUCE of {connection.address}: {error}") from None
         problem = None
         for partition, result in results.items():
+            if partition in failed:  # the batch before it failed, so this one is out of order
+                continue
+            waiting = len(self._queues[partition].waiting)
             problem = self._judge(partition, result, connection) or problem
+            if len(self._queues[partition].waiting) >= waiting:
+                failed.add(partition)
         return problem
 
     def _judge(
@@ -247,6 +291,8 @@ class Producer:
             count = queue.waiting.popleft().packed.record_count
             self.acknowledged += count
             self.ends[partition] = max(self.ends.get(partition, 0), result.base_offset + count)
+            if self._options.on_acknowledged is not None:
+                self._options.on_acknowledged(partition, result.base_offset, count)
             return None
         if result.error in _SPLITTABLE and queue.waiting[0].packed.record_count > 1:
             queue.split_first()

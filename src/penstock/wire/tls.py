@@ -11,18 +11,19 @@ from pathlib import Path
 
 from penstock.security.client_settings import Store, Tls
 from penstock.security.keystores import Identity, KeystoreError, read_identity, read_trusted
+from penstock.security.tls_versions import TlsVersions
 
 
 @lru_cache(maxsize=64)
 def client_context(tls: Tls) -> ssl.SSLContext:
     """TLS 1.2 and 1.3. KeystoreError when a store cannot be used; OSError when it cannot be read."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    restrict(context, tls.versions)
     context.check_hostname = tls.check_hostname
     if tls.trust is None:
         context.load_default_certs(ssl.Purpose.SERVER_AUTH)
     else:
-        trusted = read_trusted(content_of(tls.trust), tls.trust.password)
+        trusted = trusted_of(tls.trust)
         context.load_verify_locations(cadata=trusted.decode("ascii", "replace"))
     if tls.identity is not None:
         load_identity(context, identity_of(tls.identity))
@@ -38,7 +39,21 @@ def content_of(store: Store) -> bytes:
 
 def identity_of(store: Store) -> Identity:
     key = store.key_pem.encode() if store.key_pem is not None else b""
-    return read_identity(content_of(store), store.password, store.key_password, key)
+    return read_identity(content_of(store), store.password, store.key_password, key, path=store.path)
+
+
+def trusted_of(store: Store) -> bytes:
+    """The certificates of a truststore, in PEM."""
+    return read_trusted(content_of(store), store.password, path=store.path)
+
+
+def restrict(context: ssl.SSLContext, versions: TlsVersions) -> None:
+    """Speak these versions and cipher suites only."""
+    v1_2, v1_3 = ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3
+    context.minimum_version = v1_2 if versions.has_1_2 else v1_3
+    context.maximum_version = v1_3 if versions.has_1_3 else v1_2
+    if versions.ciphers:
+        context.set_ciphers(versions.ciphers)
 
 
 def load_identity(context: ssl.SSLContext, identity: Identity) -> None:

@@ -1,4 +1,5 @@
-"""Builds the coordinators of a broker: of groups and of transactions, and the way to those of others."""
+"""Builds the coordinators of a broker: of groups, transactions and share partitions, and the way to those of
+others."""
 
 from __future__ import annotations
 
@@ -9,12 +10,19 @@ from penstock.coordinator.coordinator import Coordinator, CoordinatorKind
 from penstock.groups.coordinator import GroupCoordinator
 from penstock.groups.settings import GroupSettings
 from penstock.groups.topics import Topics
+from penstock.handlers.parts import ShareParts
+from penstock.records.codecs import Codec
 from penstock.replication.partitions import Partitions
 from penstock.server.cluster.cluster_markers import Asks, ClusterMarkers
 from penstock.server.cluster.local_markers import LocalMarkers
+from penstock.server.cluster.share_states_anywhere import ShareStatesAnywhere
 from penstock.server.cluster.transactions_anywhere import TransactionsAnywhere
 from penstock.server.composition.ground import Ground
 from penstock.server.composition.metadata import Questions
+from penstock.share.coordinator import SHARE_TOPIC, ShareCoordinator
+from penstock.share.served_partitions import ServedPartitions
+from penstock.share.sessions import ShareSessions
+from penstock.share.settings import ShareSettings
 from penstock.transactions.coordinator import TRANSACTIONS_TOPIC, TransactionCoordinator
 from penstock.transactions.settings import TransactionSettings
 
@@ -24,11 +32,18 @@ class Coordinators(NamedTuple):
     transactions: TransactionCoordinator
     verifier: TransactionsAnywhere
     """Asks the coordinator of a transaction, wherever it is."""
+    share: ShareCoordinator
+    share_states: ShareStatesAnywhere
+    """Asks the coordinator of a share partition, wherever it is."""
 
     @property
     def by_kind(self) -> Mapping[CoordinatorKind, Coordinator]:
         """Every coordinator of this broker."""
-        return {CoordinatorKind.GROUP: self.groups, CoordinatorKind.TRANSACTION: self.transactions}
+        return {
+            CoordinatorKind.GROUP: self.groups,
+            CoordinatorKind.TRANSACTION: self.transactions,
+            CoordinatorKind.SHARE: self.share,
+        }
 
 
 def build_coordinators(
@@ -50,4 +65,17 @@ def build_coordinators(
         ClusterMarkers(node_id, local, peers, questions.leader_of),
     )
     verifier = TransactionsAnywhere(node_id, transactions, peers, questions.leader_of)
-    return Coordinators(groups, transactions, verifier)
+    share = ShareCoordinator(
+        ground.clock,
+        lambda: questions.partition_count(SHARE_TOPIC),
+        Codec(settings.share_coordinator_state_topic_compression_codec),
+    )
+    states = ShareStatesAnywhere(node_id, share, peers, questions.leader_of)
+    return Coordinators(groups, transactions, verifier, share, states)
+
+
+def build_share(ground: Ground, questions: Questions, coordinators: Coordinators) -> ShareParts:
+    settings = ShareSettings.of(ground.settings)
+    states = coordinators.share_states
+    served = ServedPartitions(settings, ground.clock, states, questions.group_config)
+    return ShareParts(coordinators.share, states, served, ShareSessions(settings.most_sessions))

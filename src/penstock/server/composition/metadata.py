@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+from collections.abc import Mapping
 
 from penstock.controller.controller import METADATA_TOPIC, METADATA_TOPIC_ID, Controller
+from penstock.controller.image import GROUP_RESOURCE
+from penstock.controller.metadata_records import MetadataRecord
 from penstock.controller.quorum import Quorum
+from penstock.controller.snapshot_content import BOOTSTRAP_FILE, bootstrap_records
 from penstock.handlers.cluster_nodes import reached
+from penstock.protocol.primitives import MalformedMessage
 from penstock.raft.timeouts import Timeouts
 from penstock.server.composition.ground import Ground
 from penstock.settings import BrokerSettings, TopicSettings
+from penstock.storage.errors import Corruption
 from penstock.storage.log import Log
 from penstock.storage.logs import Logs
 from penstock.wire.connection import Address
@@ -27,7 +34,20 @@ def build_controller(ground: Ground, logs: Logs) -> Controller:
         timeouts=_timeouts(settings),
         snapshot_after_bytes=settings.metadata_log_max_record_bytes_between_snapshots,
     )
-    return Controller(quorum)
+    return Controller(quorum, _bootstrap(ground))
+
+
+def _bootstrap(ground: Ground) -> list[MetadataRecord]:
+    """What `kafka-storage format` has left for a new cluster; nothing where it was not used."""
+    for directory in ground.settings.log_dirs:
+        path = os.path.join(directory, BOOTSTRAP_FILE)
+        try:
+            return bootstrap_records(ground.disk.read_bytes(path))
+        except FileNotFoundError:
+            continue
+        except (MalformedMessage, ValueError) as error:
+            raise Corruption(path, 0, f"no records of metadata: {error}") from error
+    return []
 
 
 def _metadata_log(logs: Logs) -> Log:
@@ -71,6 +91,10 @@ class Questions:
             return None
         leader = self._controller.image.topics[topic].partitions[index].leader
         return leader if leader >= 0 else None
+
+    def group_config(self, group_id: str) -> Mapping[str, str]:
+        """What a group has set for itself."""
+        return self._controller.image.config(GROUP_RESOURCE, group_id)
 
     def may_join(self, node: int, epoch: int) -> bool:
         """Whether this life of a broker may be in an ISR."""

@@ -16,21 +16,33 @@ from typing import Final
 
 from penstock.handlers.broker import Broker
 from penstock.security.authentication import Mechanism, SaslAuthentication
+from penstock.security.delegation_tokens import token_credential
+from penstock.security.gssapi_server import GssapiServer
 from penstock.security.keystores import KeystoreError
 from penstock.security.listener_settings import (
+    GSSAPI,
     ListenerSecurity,
     ListenerSettingsError,
     listener_security,
 )
 from penstock.security.oauthbearer import OauthServer
 from penstock.security.plain import PlainServer
-from penstock.security.scram import ALGORITHMS, Algorithm, ScramCredential, ScramServer
+from penstock.security.principals import TokenPrincipal, parse_principal
+from penstock.security.scram import (
+    ALGORITHMS,
+    Algorithm,
+    ScramCredential,
+    ScramServer,
+    TokenLogin,
+    salt_of,
+)
 from penstock.server.connections.sasl import SaslConversation
 from penstock.server.connections.session import Session
-from penstock.server.connections.tls import ServerContext, TlsTransport
+from penstock.server.connections.tls import TlsTransport
 from penstock.server.connections.transport import Transport, transport_for
 from penstock.settings import Listener
 from penstock.settings.errors import SettingError
+from penstock.wire.server_tls import ServerContext
 
 _NONCE_BYTES: Final = 24
 
@@ -49,12 +61,18 @@ class Doors:
     def session(self, listener: Listener, host: str) -> Session:
         return self._doors[listener.name].session(host)
 
+    def close(self) -> None:
+        """End what works in the background for the listeners."""
+        for door in self._doors.values():
+            door.close()
+
 
 class _Door:
     def __init__(self, broker: Broker, listener: Listener, decoy_key: bytes) -> None:
         self._broker = broker
         self._listener = listener
         self._decoy_key = decoy_key
+        self._closed_at_end: list[Callable[[], None]] = []
         texts = broker.static_settings.given
         try:
             self._security = listener_security(texts, listener.name, listener.security_protocol)
@@ -64,7 +82,14 @@ class _Door:
             raise _setting_error(error.setting, listener, str(error)) from None
         except (KeystoreError, OSError, ssl.SSLError) as error:
             raise _setting_error("ssl.keystore.location", listener, str(error)) from None
-        self._offered = self._mechanisms(self._security)
+        try:
+            self._offered = self._mechanisms(self._security)
+        except (KeystoreError, OSError, ssl.SSLError) as error:
+            raise _setting_error("sasl.jaas.config", listener, str(error)) from None
+
+    def close(self) -> None:
+        for close in self._closed_at_end:
+            close()
 
     def transport(self, sock: socket.socket) -> Transport:
         idle_ms = self._broker.settings.connections_max_idle_ms
@@ -86,23 +111,55 @@ class _Door:
                 made[name] = partial(self._scram, ALGORITHMS[name])
             elif name == "PLAIN":
                 made[name] = partial(PlainServer, security.passwords)
+            elif name == GSSAPI:
+                made[name] = self._gssapi(security)
             else:
-                from penstock.server.connections.tokens import validator  # costs a tenth of a second
+                from penstock.server.connections.tokens import TokenValidator  # costs a tenth of a second
 
                 assert security.oauth is not None
-                made[name] = partial(OauthServer, validator(security.oauth, self._broker.clock))
+                validator = TokenValidator(security.oauth, self._broker.clock)
+                self._closed_at_end.append(validator.close)
+                made[name] = partial(OauthServer, validator)
         return made
+
+    def _gssapi(self, security: ListenerSecurity) -> Callable[[], Mechanism]:
+        kerberos = security.kerberos
+        assert kerberos is not None
+        try:
+            from penstock.server.connections.kerberos import AcceptedContext, credentials_of
+        except ImportError as error:
+            why = f"GSSAPI needs MIT's Kerberos and its package: pip install 'penstock[kerberos]' ({error})"
+            raise _setting_error("sasl.enabled.mechanisms", self._listener, why) from None
+        credentials = credentials_of(kerberos)
+        return partial(GssapiServer, partial(AcceptedContext, credentials), kerberos.names)
 
     def _scram(self, algorithm: Algorithm) -> ScramServer:
         nonce = base64.b64encode(secrets.token_bytes(_NONCE_BYTES)).decode()
-        return ScramServer(algorithm, partial(self._credential, algorithm), nonce, self._decoy_key)
+        has_tokens = bool(self._broker.settings.delegation_token_secret_key)
+        return ScramServer(
+            algorithm,
+            partial(self._credential, algorithm),
+            nonce,
+            self._decoy_key,
+            partial(self._token, algorithm) if has_tokens else None,
+        )
 
     def _credential(self, algorithm: Algorithm, name: str) -> ScramCredential | None:
         """As the metadata has it now."""
-        found = self._broker.controller.image.passwords.get((name, algorithm.code))
+        found = self._broker.controller.image_or_bootstrap.passwords.get((name, algorithm.code))
         if found is None:
             return None
         return ScramCredential(found.salt, found.stored_key, found.server_key, found.iterations)
+
+    def _token(self, algorithm: Algorithm, token_id: str) -> TokenLogin:
+        """As the metadata has the token now. A token that is not there costs as much time as one that is."""
+        key = self._broker.settings.delegation_token_secret_key or ""
+        salt = salt_of(algorithm, self._decoy_key, token_id)
+        credential = token_credential(algorithm, key, token_id, salt)
+        found = self._broker.controller.image.tokens.get(token_id)
+        if found is None or found.has_expired(self._broker.clock.now_ms()):
+            return TokenLogin(credential, None, 0)
+        return TokenLogin(credential, TokenPrincipal(*parse_principal(found.owner)), found.expires_ms)
 
 
 def _setting_error(setting: str, listener: Listener, message: str) -> SettingError:

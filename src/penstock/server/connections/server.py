@@ -68,6 +68,7 @@ class Server:
         for thread in running.values():
             thread.join(CLOSE_SECONDS)
         self._close_refused(float("inf"))
+        self._doors.close()
 
     @property
     def connection_count(self) -> int:

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from penstock.handlers.broker import Broker
 from penstock.handlers.cluster_nodes import controller_listeners
 from penstock.handlers.controller_table import CONTROLLER_HANDLERS
-from penstock.handlers.forwarding import forwarding
+from penstock.handlers.forwarding import entering, forwarding
 from penstock.handlers.reply import Outcome, Wait
 from penstock.handlers.request import Request
 from penstock.handlers.table import FORWARDED, HANDLERS
@@ -52,12 +52,15 @@ class _Route(NamedTuple):
 
 _ROUTES: Final = {
     int(api): _Route(
-        api, forwarding(handler.handle) if api in FORWARDED else handler.handle, *handler.VERSIONS
+        api,
+        entering(handler, forwarding(handler.handle) if api in FORWARDED else handler.handle),
+        *handler.VERSIONS,
     )
     for api, handler in HANDLERS.items()
 }
 _CONTROLLER_ROUTES: Final = {
-    int(api): _Route(api, handler.handle, *handler.VERSIONS) for api, handler in CONTROLLER_HANDLERS.items()
+    int(api): _Route(api, entering(handler, handler.handle), *handler.VERSIONS)
+    for api, handler in CONTROLLER_HANDLERS.items()
 }
 """On the listeners that nodes use among themselves."""
 

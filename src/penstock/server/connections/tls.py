@@ -1,100 +1,24 @@
-"""TLS as a transport of a connection. The handshake is done by the connection's own thread, within a time.
-
-A certificate that is replaced on disk is used by the next connection; those that are open keep theirs.
-"""
+"""TLS as a transport of a connection. The handshake is done by the connection's own thread, within a time."""
 
 from __future__ import annotations
 
-import logging
 import os
 import socket
 import ssl
 from contextlib import suppress
-from pathlib import Path
-from threading import Lock
 from typing import Final
 
-from penstock.clock import Clock
 from penstock.handlers.reply import HangUp
-from penstock.security.client_settings import Store
-from penstock.security.keystores import KeystoreError, read_trusted
-from penstock.security.listener_settings import ServerTls
-from penstock.security.principal_mapping import PrincipalMapping
-from penstock.security.principals import ANONYMOUS, Principal, user
+from penstock.security.principals import Principal
 from penstock.server.connections.transport import SHORTER, ConnectionLost, exchange_in_steps
 from penstock.server.connections.turns import Turns
 from penstock.storage.slice import FileSlice
-from penstock.wire.tls import content_of, identity_of, load_identity
+from penstock.wire.server_tls import ServerContext
 
 HANDSHAKE_SECONDS: Final = 10.0
 LINGER_SECONDS: Final = 0.5
 MOST_LINGERING: Final = 16  # pieces of what a refused client has sent
-LOOK_SECONDS: Final = 1.0  # how often it is looked whether a store has been replaced
 _CHUNK_BYTES: Final = 256 * 1024
-_VERIFY: Final = {
-    "none": ssl.CERT_NONE,
-    "requested": ssl.CERT_OPTIONAL,
-    "required": ssl.CERT_REQUIRED,
-}
-
-_log = logging.getLogger(__name__)
-
-
-class ServerContext:
-    """The TLS context of a listener, made anew when its stores change. KeystoreError or OSError at the first
-    one; later ones that cannot be used leave the old one in place."""
-
-    def __init__(self, tls: ServerTls, clock: Clock) -> None:
-        self._tls = tls
-        self._clock = clock
-        self._mapping = PrincipalMapping(tls.mapping_rules)
-        self._lock = Lock()
-        self._seen = self._stamps()
-        self._context = self._made()
-        self._next_look = clock.monotonic() + LOOK_SECONDS
-
-    def current(self) -> ssl.SSLContext:
-        with self._lock:
-            if self._clock.monotonic() >= self._next_look:
-                self._next_look = self._clock.monotonic() + LOOK_SECONDS
-                self._look()
-            return self._context
-
-    def principal_of(self, certificate: bytes | None) -> Principal:
-        """HangUp when no rule gives the name of a certificate a user."""
-        if certificate is None:
-            return ANONYMOUS
-        from cryptography import x509
-
-        name = x509.load_der_x509_certificate(certificate).subject.rfc4514_string()
-        try:
-            return user(self._mapping.name_of(name))
-        except ValueError as error:
-            raise HangUp(str(error)) from None
-
-    def _look(self) -> None:
-        try:
-            stamps = self._stamps()
-            if stamps != self._seen:
-                self._context = self._made()
-                self._seen = stamps
-                _log.info("certificates were replaced: new connections use them")
-        except (KeystoreError, OSError, ssl.SSLError) as error:
-            _log.error("certificates were replaced and cannot be used; the old ones stay: %s", error)
-
-    def _stamps(self) -> tuple[object, ...]:
-        stores = [store for store in (self._tls.identity, self._tls.trust) if store is not None]
-        return tuple(_stamp(store) for store in stores)
-
-    def _made(self) -> ssl.SSLContext:
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.minimum_version = ssl.TLSVersion.TLSv1_2
-        context.verify_mode = _VERIFY[self._tls.client_auth]
-        load_identity(context, identity_of(self._tls.identity))
-        if self._tls.trust is not None:
-            trusted = read_trusted(content_of(self._tls.trust), self._tls.trust.password)
-            context.load_verify_locations(cadata=trusted.decode("ascii", "replace"))
-        return context
 
 
 class TlsTransport:
@@ -123,7 +47,10 @@ class TlsTransport:
         except OSError as error:
             raise ConnectionLost(str(error)) from None
         wrapped.settimeout(self._idle_seconds)
-        return self._context.principal_of(wrapped.getpeercert(binary_form=True))
+        try:
+            return self._context.principal_of(wrapped.getpeercert(binary_form=True))
+        except ValueError as error:
+            raise HangUp(str(error)) from None
 
     def _linger(self) -> None:
         """Let the client read why it was refused. To close at once would reset the connection when the client
@@ -187,10 +114,3 @@ def _reason(error: ssl.SSLError) -> str:
     if reason in ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "UNKNOWN_PROTOCOL", "RECORD_LAYER_FAILURE"):
         return f"{reason}: the client does not speak TLS. Is its security.protocol SSL or SASL_SSL?"
     return reason
-
-
-def _stamp(store: Store) -> object:
-    if store.path is None:
-        return store.pem
-    found = Path(store.path).stat()
-    return found.st_mtime_ns, found.st_size, found.st_ino

@@ -80,11 +80,11 @@ class CoordinatorFollower:
             topic = coordinator.topic
             if old.topics.get(topic) is not new.topics.get(topic):
                 self._follow_shards(coordinator.runtime, topic, old, new)
-        gone = [
-            name
+        gone = {
+            name: state.topic_id
             for name, state in old.topics.items()
             if name not in new.topics or new.topics[name].topic_id != state.topic_id
-        ]
+        }
         if gone:
             for coordinator in self._coordinators:
                 coordinator.topics_deleted(gone)

@@ -1,4 +1,4 @@
-"""The page that Prometheus reads from a broker: `GET /metrics` on `metrics.listener`.
+"""The page that Prometheus reads from a broker: `GET /metrics` on `metrics.listener`; `/health` and `/ready`.
 
 One thread serves one request at a time: scrapes come every few seconds, and clients of the broker go first.
 """
@@ -19,6 +19,11 @@ from penstock.metrics.text import CONTENT_TYPE, Sample, render
 from penstock.server.metrics import families as known
 
 PATH: Final = "/metrics"
+HEALTH: Final = "/health"
+"""The process runs."""
+READY: Final = "/ready"
+"""Clients are served: the broker belongs to its cluster and is not fenced."""
+JSON: Final = "application/json"
 REQUEST_SECONDS: Final = 10
 """A client that has not sent its request, or taken its answer, by then is disconnected."""
 
@@ -28,8 +33,15 @@ _log = logging.getLogger(__name__)
 class MetricsEndpoint:
     """Bound when it is made; serves from `start` to `close`."""
 
-    def __init__(self, host: str, port: int, samples: Callable[[], Iterable[Sample]]) -> None:
-        self._server = _Server((host, port), samples)
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        samples: Callable[[], Iterable[Sample]],
+        is_ready: Callable[[], bool] = lambda: True,
+    ) -> None:
+        """`is_ready` says whether clients are served now."""
+        self._server = _Server((host, port), samples, is_ready)
         self.address: tuple[str, int] = self._server.server_address[:2]  # type: ignore[assignment]
         """Host and port as bound; port 0 has picked a free one."""
         self._thread = Thread(target=self._server.serve_forever, name="metrics", daemon=True)
@@ -45,9 +57,15 @@ class MetricsEndpoint:
 
 
 class _Server(HTTPServer):
-    def __init__(self, address: tuple[str, int], samples: Callable[[], Iterable[Sample]]) -> None:
+    def __init__(
+        self,
+        address: tuple[str, int],
+        samples: Callable[[], Iterable[Sample]],
+        is_ready: Callable[[], bool],
+    ) -> None:
         self.address_family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
         self.samples = samples
+        self.is_ready = is_ready
         super().__init__(address, _Handler)
 
     def server_bind(self) -> None:
@@ -65,17 +83,31 @@ class _Handler(BaseHTTPRequestHandler):
     server: _Server
 
     def do_GET(self) -> None:
-        if self.path.partition("?")[0] != PATH:
-            self.send_error(404, f"Metrics are at {PATH}")
-            return
+        path = self.path.partition("?")[0]
+        if path == HEALTH:
+            self._answer(200, JSON, b'{"status":"UP"}')
+        elif path == READY:
+            ready = self.server.is_ready()
+            self._answer(
+                200 if ready else 503, JSON, b'{"status":"%s"}' % (b"READY" if ready else b"STARTING")
+            )
+        elif path == PATH:
+            self._metrics()
+        else:
+            self.send_error(404, f"There are {PATH}, {HEALTH} and {READY}")
+
+    def _metrics(self) -> None:
         try:
             body = render(self.server.samples()).encode()
         except Exception:
             _log.exception("metrics could not be read")
             self.send_error(500, "Metrics could not be read; the broker's log says why")
             return
-        self.send_response(200)
-        self.send_header("Content-Type", CONTENT_TYPE)
+        self._answer(200, CONTENT_TYPE, body)
+
+    def _answer(self, status: int, content_type: str, body: bytes) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", content_type)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)

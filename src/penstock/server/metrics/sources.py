@@ -10,14 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from penstock.controller.image import Image
-from penstock.groups.coordinator import OFFSETS_TOPIC
 from penstock.handlers.broker import Broker
 from penstock.metrics.histogram import BUCKETS, Histogram, percentiles
 from penstock.metrics.requests import ApiRequests
 from penstock.metrics.text import Family, Sample, summary
 from penstock.protocol.apis import Api
 from penstock.server.metrics import families as known
-from penstock.transactions.coordinator import TRANSACTIONS_TOPIC
 
 QUANTILES: Final = ("0.5", "0.75", "0.95", "0.98", "0.99", "0.999")
 _SHARES: Final = tuple(float(quantile) for quantile in QUANTILES)
@@ -167,9 +165,9 @@ def _coordinators(broker: Broker) -> Iterator[Sample]:
         transactions.update(transaction.state.title for transaction in every)
     for state, count in sorted(transactions.items()):
         yield Sample(known.TRANSACTIONS, {"state": state}, count)
-    for topic, coordinator in ((OFFSETS_TOPIC, broker.groups), (TRANSACTIONS_TOPIC, broker.transactions)):
+    for coordinator in broker.coordinators.values():
         shards = len(coordinator.runtime.active_shards())
-        yield Sample(known.LOADED_SHARDS, {"topic": topic}, shards)
+        yield Sample(known.LOADED_SHARDS, {"topic": coordinator.topic}, shards)
 
 
 def _logs(broker: Broker) -> Iterator[Sample]:
