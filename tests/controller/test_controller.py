@@ -25,7 +25,9 @@ from penstock.controller.partition_records import PartitionChangeRecord
 from penstock.controller.quorum import Quorum
 from penstock.controller.security_records import (
     AccessControlEntryRecord,
+    DelegationTokenRecord,
     RemoveAccessControlEntryRecord,
+    RemoveDelegationTokenRecord,
     RemoveUserScramCredentialRecord,
     UserScramCredentialRecord,
 )
@@ -136,6 +138,9 @@ def test_a_snapshot_holds_everything_that_an_image_has() -> None:
         UserScramCredentialRecord("alice", 1, b"salt", b"stored", b"server", 4096),
         UserScramCredentialRecord("bob", 1, b"salt", b"stored", b"server", 4096),
         RemoveUserScramCredentialRecord("bob", 1),
+        DelegationTokenRecord("User:a", "User:a", ("User:b",), 1, 2, 3, "id"),
+        DelegationTokenRecord("User:a", "User:a", (), 1, 2, 3, "gone"),
+        RemoveDelegationTokenRecord("gone"),
     ]
     image = dataclasses.replace(replay(Image(), records), next_producer_id=4000)
     empty = Image()

@@ -4,6 +4,7 @@ revealed, and each API asks for what it declares."""
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -23,6 +24,7 @@ from tests.handlers.test_acls import Guarded
 
 ROUNDS = 12
 CANARY = b"canary"
+CANARY_USER = "User:canary"
 
 
 class Furnished(Guarded):
@@ -41,6 +43,9 @@ class Furnished(Guarded):
             deletions=(),
             upsertions=[{**row, "salted_password": salted}],
         )
+        nobody = {"renewers": (), "max_lifetime": -1}
+        owner = {"owner_principal_type": "User", "owner_principal_name": "canary"}
+        self.ask(Api.CREATE_DELEGATION_TOKEN, 3, **owner, **nobody)
         self.found("canary-group", 0)
         self.load()
         place = {"partition_index": 0, "committed_offset": 1, "committed_leader_epoch": -1}
@@ -66,6 +71,10 @@ class Furnished(Guarded):
     def state(self) -> Any:
         """What nobody may change: the metadata, and what is in the logs."""
         image = self.broker.controller.image
+        # Everybody may have tokens for itself.
+        image = replace(
+            image, tokens={key: token for key, token in image.tokens.items() if token.owner == CANARY_USER}
+        )
         ends = {
             (name, index): self.broker.partitions.get(name, index).log.log_end_offset
             for name, topic in image.topics.items()

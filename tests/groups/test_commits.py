@@ -159,7 +159,7 @@ def test_a_group_is_deleted_with_its_offsets_when_nobody_is_in_it(stage: Stage) 
 def test_positions_in_a_topic_that_was_deleted_go_with_it(stage: Stage) -> None:
     stage.commit(1)
     stage.commit(2, topic="u")
-    stage.groups.topics_deleted(["t"])
+    stage.groups.topics_deleted({"t": b"t" * 16})
     stage.reload()
     assert (stage.committed(), stage.committed(topic="u")) == (None, 2)
 

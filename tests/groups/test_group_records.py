@@ -136,7 +136,7 @@ def test_records_of_a_consumer_group_have_kafkas_keys_and_bytes() -> None:
 
 
 def test_a_kind_that_is_not_known_is_passed_over() -> None:
-    assert read_kind(b"\x00\x0b\x00\x01g")[0] is None  # a share group's
+    assert read_kind(b"\x00\x11\x00\x01g")[0] is None  # a streams group's
     assert read_kind(b"\x00\x02\x00\x01g")[0] is KeyKind.GROUP
 
 

@@ -14,7 +14,12 @@ from penstock.security.principals import Principal, user
 from penstock.settings.security import STANDARD_AUTHORIZER
 from tests.handlers.one_node import OneNode
 
-SECURED = {"authorizer.class.name": STANDARD_AUTHORIZER, "super.users": "User:admin; User:ANONYMOUS"}
+SECURED = {
+    "authorizer.class.name": STANDARD_AUTHORIZER,
+    "super.users": "User:admin; User:ANONYMOUS",
+    "listener.security.protocol.map": "PLAINTEXT:SASL_PLAINTEXT",  # sessions get their principals from tests
+    "delegation.token.secret.key": "key",
+}
 ALICE = user("alice")
 
 

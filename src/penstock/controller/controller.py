@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import RLock
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
@@ -34,6 +34,7 @@ METADATA_TOPIC_ID: Final = (1).to_bytes(16, "big")
 
 _log = logging.getLogger(__name__)
 
+_EMPTY: Final = Image()
 Result = TypeVar("Result")
 Decision = tuple[list[MetadataRecord], Result]
 
@@ -56,8 +57,11 @@ class _Proposed(NamedTuple):
 class Controller:
     """Owns the image. Any thread may read `image` at any time; it changes by replay only."""
 
-    def __init__(self, quorum: Quorum) -> None:
+    def __init__(self, quorum: Quorum, bootstrap: Sequence[MetadataRecord] = ()) -> None:
+        """`bootstrap` is what this node proposes when it is the first active controller of a new cluster."""
         self.quorum = quorum
+        self._bootstrap = bootstrap
+        self._bootstrap_image = replay(Image(), bootstrap)
         self._lock = RLock()  # the quorum, what it has committed, and what is decided
         self._following = RLock()  # one follows at a time; taken before the other
         self._watchers: list[Watcher] = []
@@ -76,6 +80,12 @@ class Controller:
     def last_offset(self) -> int:
         """The offset of the last record that is in the image; -1 when there is none yet."""
         return self._followed_offset - 1
+
+    @property
+    def image_or_bootstrap(self) -> Image:
+        """The image; while nothing is known of the cluster, what this node would propose for a new one. The
+        first controllers prove themselves to each other by it, before any of them can lead."""
+        return self._bootstrap_image if self.image == _EMPTY else self.image
 
     @property
     def is_active(self) -> bool:
@@ -231,6 +241,10 @@ class Controller:
                 _log.info("this node is the active controller, in epoch %d", raft.epoch)
             self._office_epoch = raft.epoch
             self._decided = self._committed
+            if self._bootstrap and self._committed == _EMPTY:
+                self.quorum.propose([encode(record) for record in self._bootstrap])
+                self._decided = replay(self._decided, self._bootstrap)
+                self._turn()
 
     def write_snapshot(self) -> None:
         """Keep the image beside the log, so that the next start replays only what comes after."""

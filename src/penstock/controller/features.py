@@ -19,6 +19,7 @@ from penstock.protocol.errors import ErrorCode, KafkaError
 LOWEST_METADATA_VERSION: Final = 25  # 4.0-IV3
 METADATA_VERSION: Final = 29  # 4.2-IV1
 GROUP_VERSION: Final = 1  # the consumer protocol (KIP-848); without it clients refuse group.protocol=consumer
+SHARE_VERSION: Final = 1  # share groups (KIP-932)
 TRANSACTION_VERSION: Final = 2  # an epoch for each transaction, partitions added by writing (KIP-890)
 
 SUPPORTED: Final[dict[str, tuple[int, int]]] = {
@@ -27,6 +28,7 @@ SUPPORTED: Final[dict[str, tuple[int, int]]] = {
     "group.version": (0, GROUP_VERSION),
     "transaction.version": (0, TRANSACTION_VERSION),
     "eligible.leader.replicas.version": (1, 1),
+    "share.version": (0, SHARE_VERSION),
 }
 """Lowest and highest level by name."""
 

@@ -30,7 +30,9 @@ from penstock.controller.metadata_records import (
 from penstock.controller.partition_records import LEADER_UNCHANGED, PartitionChangeRecord
 from penstock.controller.security_records import (
     AccessControlEntryRecord,
+    DelegationTokenRecord,
     RemoveAccessControlEntryRecord,
+    RemoveDelegationTokenRecord,
     RemoveUserScramCredentialRecord,
     UserScramCredentialRecord,
 )
@@ -114,6 +116,7 @@ class Image:
     acls: Mapping[bytes, Acl] = field(default_factory=dict)  # by id; no two are the same
     passwords: Mapping[tuple[str, int], UserScramCredentialRecord] = field(default_factory=dict)
     """What SCRAM checks passwords with, by user and code of the mechanism."""
+    tokens: Mapping[str, DelegationTokenRecord] = field(default_factory=dict)  # by id
 
     def topic(self, name: str, topic_id: bytes) -> TopicState | None:
         """A topic by name, or by id when the name is empty."""
@@ -193,6 +196,7 @@ class _Step:
         self._features = dict(image.features)
         self._acls: Mapping[bytes, Acl] = image.acls
         self._passwords = image.passwords
+        self._tokens = image.tokens
 
     def image(self) -> Image:
         for name, partitions in self._partitions.items():
@@ -207,6 +211,7 @@ class _Step:
             self._features,
             self._acls,
             self._passwords,
+            self._tokens,
         )
 
     def apply(self, record: MetadataRecord) -> None:
@@ -243,6 +248,10 @@ class _Step:
             case RemoveUserScramCredentialRecord():
                 gone = (record.name, record.mechanism)
                 self._passwords = {key: kept for key, kept in self._passwords.items() if key != gone}
+            case DelegationTokenRecord():
+                self._tokens = {**self._tokens, record.token_id: record}
+            case RemoveDelegationTokenRecord():
+                self._tokens = {key: kept for key, kept in self._tokens.items() if key != record.token_id}
             case _:
                 assert_never(record)  # type: ignore[arg-type]
 

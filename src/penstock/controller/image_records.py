@@ -61,5 +61,6 @@ def records_of(image: Image) -> Iterator[MetadataRecord]:
     for acl_id, acl in image.acls.items():
         yield AccessControlEntryRecord(acl_id, acl)
     yield from image.passwords.values()
+    yield from image.tokens.values()
     if image.next_producer_id:
         yield ProducerIdsRecord(NO_BROKER, -1, image.next_producer_id)

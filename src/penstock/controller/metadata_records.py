@@ -25,7 +25,9 @@ from penstock.controller.partition_records import (
 )
 from penstock.controller.security_records import (
     AccessControlEntryRecord,
+    DelegationTokenRecord,
     RemoveAccessControlEntryRecord,
+    RemoveDelegationTokenRecord,
     RemoveUserScramCredentialRecord,
     UserScramCredentialRecord,
 )
@@ -268,6 +270,8 @@ _KNOWN: Final[dict[int, type[MetadataRecord]]] = {
         RemoveAccessControlEntryRecord,
         UserScramCredentialRecord,
         RemoveUserScramCredentialRecord,
+        DelegationTokenRecord,
+        RemoveDelegationTokenRecord,
     )
 }
 

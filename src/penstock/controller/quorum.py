@@ -14,13 +14,12 @@ from typing import Final
 from penstock.clock import Clock
 from penstock.controller.quorum_log import QuorumLog
 from penstock.controller.quorum_state import read_election, write_election
+from penstock.controller.snapshot_content import Values, batches, snapshot_bytes, snapshot_values
 from penstock.coordinator.promise import Promise
-from penstock.raft.control_records import snapshot_footer, snapshot_header, voters_batch
 from penstock.raft.messages import OffsetAndEpoch, Request, Response, ResponseMessage
 from penstock.raft.raft import Raft
 from penstock.raft.timeouts import Timeouts
-from penstock.records.batch import assign, iter_headers, read_header
-from penstock.records.record import Record, decode_batch, encode_batch
+from penstock.records.record import Record, encode_batch
 from penstock.settings.errors import invalid
 from penstock.storage.disk import Disk
 from penstock.storage.log import Log
@@ -29,9 +28,6 @@ SNAPSHOT_AFTER_BYTES: Final = 20 * 1024 * 1024
 """Kafka's default of `metadata.log.max.record.bytes.between.snapshots`."""
 
 _READ_BYTES: Final = 1 << 20
-_RECORDS_PER_BATCH: Final = 1000
-
-Values = list[bytes]
 
 
 class Quorum:
@@ -127,14 +123,14 @@ class Quorum:
             return None, []
         whole = self._log.read_snapshot(snapshot, 0, 2**31 - 1)
         assert whole is not None, "a snapshot that is known is there"
-        return snapshot, [value for _, _, values in _batches(whole.data) for value in values]
+        return snapshot, snapshot_values(whole.data)
 
     def steps_from(self, offset: int) -> Iterator[tuple[int, Values]]:
         """Each committed batch from `offset` on: the offset behind it, and its records; none for a control
         batch."""
         while offset < self.committed_offset:
             data = self._log.read(offset, _READ_BYTES)
-            for following, size_bytes, values in _batches(data):
+            for following, size_bytes, values in batches(data):
                 if following > self.committed_offset:
                     return  # what comes with it in one piece may never be committed
                 self._bytes_since_snapshot += size_bytes
@@ -149,17 +145,10 @@ class Quorum:
 
     def write_snapshot(self, values: Values, offset: int) -> None:
         """Keep what everything below the committed `offset` comes to, so that a start need not replay it."""
-        now = self._clock.now_ms()
-        pieces = [snapshot_header(now, now)]
-        voters = self.raft.state.voter_history.at(offset)
-        if voters is not None:
-            pieces.append(voters_batch(voters, now))
-        for first in range(0, len(values), _RECORDS_PER_BATCH):
-            records = [Record(None, value, (), now) for value in values[first : first + _RECORDS_PER_BATCH]]
-            pieces.append(bytes(encode_batch(records)))
-        pieces.append(snapshot_footer(now))
         epoch = self._storage.epochs.epoch_of(offset - 1)
-        self._log.write_snapshot(OffsetAndEpoch(offset, epoch), _consecutive(pieces, epoch))
+        voters = self.raft.state.voter_history.at(offset)
+        data = snapshot_bytes(values, self._clock.now_ms(), epoch, voters)
+        self._log.write_snapshot(OffsetAndEpoch(offset, epoch), data)
         self._bytes_since_snapshot = 0
 
 
@@ -172,25 +161,3 @@ def _check_addresses(named: frozenset[int], configured: frozenset[int]) -> None:
 
 def _to_nobody(requests: Sequence[Request]) -> None:
     """Before there is a network nothing is sent; Raft takes it for lost."""
-
-
-def _batches(data: bytes) -> Iterator[tuple[int, int, Values]]:
-    """The offset behind each batch, its size and its records."""
-    for position, header in iter_headers(data):
-        values: Values = []
-        if not header.is_control:
-            records = decode_batch(data, position)
-            values = [record.value for record in records if record.value is not None]
-        yield header.next_offset, header.size_bytes, values
-
-
-def _consecutive(batches: list[bytes], epoch: int) -> bytes:
-    """The batches of a snapshot count from 0 on, as a log of their own."""
-    data = bytearray()
-    offset = 0
-    for batch in batches:
-        position = len(data)
-        data += batch
-        assign(data, position, offset, epoch)
-        offset = read_header(data, position).next_offset
-    return bytes(data)

@@ -1,5 +1,5 @@
-"""Records of the metadata log about security, in Kafka's layout: access control entries, and what is kept of
-passwords for SCRAM."""
+"""Records of the metadata log about security, in Kafka's layout: access control entries, what is kept of
+passwords for SCRAM, and delegation tokens."""
 
 from __future__ import annotations
 
@@ -111,6 +111,65 @@ class RemoveUserScramCredentialRecord:
     @classmethod
     def read(cls, reader: Reader, version: int) -> Self:
         return cls(reader.string(), reader.int8())
+
+
+@dataclass(frozen=True, slots=True)
+class DelegationTokenRecord:
+    """A delegation token holds. Its HMAC is not kept: every node makes it from the id and the secret key.
+    Principals are written as `User:alice`, and times are milliseconds of the wall clock."""
+
+    api_key: ClassVar[int] = 10
+    version: ClassVar[int] = 0
+    owner: str
+    requester: str
+    renewers: tuple[str, ...]
+    issued_ms: int
+    max_ms: int
+    """When it can be renewed no more."""
+    expires_ms: int
+    """When it ends unless it is renewed; never later than `max_ms`."""
+    token_id: str
+
+    def write(self, writer: Writer) -> None:
+        writer.string(self.owner)
+        writer.string(self.requester)
+        writer.array(len(self.renewers))
+        for renewer in self.renewers:
+            writer.string(renewer)
+        writer.int64(self.issued_ms)
+        writer.int64(self.max_ms)
+        writer.int64(self.expires_ms)
+        writer.string(self.token_id)
+
+    @classmethod
+    def read(cls, reader: Reader, version: int) -> Self:
+        owner, requester = reader.string(), reader.string()
+        renewers = tuple(reader.string() for _ in range(reader.array(1)))
+        issued, latest, expires = reader.int64(), reader.int64(), reader.int64()
+        return cls(owner, requester, renewers, issued, latest, expires, reader.string())
+
+    def has_expired(self, now_ms: int) -> bool:
+        return self.max_ms < now_ms or self.expires_ms < now_ms
+
+    def belongs_to(self, principal: str) -> bool:
+        """Whether the principal is the owner or may renew the token."""
+        return principal == self.owner or principal in self.renewers
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveDelegationTokenRecord:
+    """The token with this id is gone."""
+
+    api_key: ClassVar[int] = 26
+    version: ClassVar[int] = 0
+    token_id: str
+
+    def write(self, writer: Writer) -> None:
+        writer.string(self.token_id)
+
+    @classmethod
+    def read(cls, reader: Reader, version: int) -> Self:
+        return cls(reader.string())
 
 
 def _known(kind: type[Kind], code: int) -> Kind:

@@ -114,6 +114,9 @@ class ConsumerProtocol:
             return Draft(group, now_ms), None
         if not create:
             raise _no_group(group_id)
+        present = self._groups.get(group_id)
+        if present is not None and not isinstance(present, ClassicGroup):
+            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a consumer group.")
         draft = Draft(ConsumerGroup(group_id), now_ms)
         classic = self._groups.find(group_id, ClassicGroup)
         if classic is None:

@@ -103,7 +103,7 @@ class Records:
     def _number(self, kind: KeyKind, number: int | None) -> Record:
         if number is None:
             return self._record(kind, None)
-        writer = _writer()
+        writer = flexible_writer()
         writer.int32(number)
         writer.tags()
         return self._record(kind, bytes(writer.data))
@@ -112,14 +112,14 @@ class Records:
         return Record(encode_key(kind, self._group_id, *rest), value, (), self._now_ms)
 
 
-def _writer() -> Writer:
+def flexible_writer() -> Writer:
     writer = Writer()
     writer.int16(VERSION)
     writer.flexible = True
     return writer
 
 
-def _reader(data: bytes) -> Reader:
+def flexible_reader(data: bytes) -> Reader:
     reader = Reader(memoryview(data))
     reader.int16()
     reader.flexible = True
@@ -128,11 +128,11 @@ def _reader(data: bytes) -> Reader:
 
 def decode_number(data: bytes) -> int:
     """The epoch of a group or of its target assignment."""
-    return _reader(data).int32()
+    return flexible_reader(data).int32()
 
 
 def encode_member(value: MemberValue) -> bytes:
-    writer = _writer()
+    writer = flexible_writer()
     writer.nullable_string(value.instance_id)
     writer.nullable_string(value.rack_id)
     writer.string(value.client_id)
@@ -163,7 +163,7 @@ def _encode_classic(value: ClassicMetadata) -> bytes:
 
 
 def decode_member(data: bytes) -> MemberValue:
-    reader = _reader(data)
+    reader = flexible_reader(data)
     instance_id, rack_id = reader.nullable_string(), reader.nullable_string()
     client_id, client_host = reader.string(), reader.string()
     names = tuple(reader.string() for _ in range(reader.array()))
@@ -196,7 +196,7 @@ def _decode_classic(reader: Reader) -> ClassicMetadata | None:
 
 
 def encode_topics(topics: Mapping[str, TopicValue]) -> bytes:
-    writer = _writer()
+    writer = flexible_writer()
     writer.array(len(topics))
     for topic in topics.values():
         writer.uuid(topic.topic_id)
@@ -209,7 +209,7 @@ def encode_topics(topics: Mapping[str, TopicValue]) -> bytes:
 
 
 def decode_topics(data: bytes) -> dict[str, TopicValue]:
-    reader = _reader(data)
+    reader = flexible_reader(data)
     topics = {}
     for _ in range(reader.array()):
         topic = TopicValue(reader.uuid(), reader.string(), reader.int32())
@@ -224,36 +224,36 @@ def decode_topics(data: bytes) -> dict[str, TopicValue]:
 
 
 def encode_target(assignment: Assignment) -> bytes:
-    writer = _writer()
-    _write_assignment(writer, assignment)
+    writer = flexible_writer()
+    write_assignment(writer, assignment)
     writer.tags()
     return bytes(writer.data)
 
 
 def decode_target(data: bytes) -> Assignment:
-    return _read_assignment(_reader(data))
+    return read_assignment(flexible_reader(data))
 
 
 def encode_current(value: CurrentValue) -> bytes:
-    writer = _writer()
+    writer = flexible_writer()
     writer.int32(value.member_epoch)
     writer.int32(value.previous_member_epoch)
     writer.int8(value.state)
-    _write_assignment(writer, value.assigned)
-    _write_assignment(writer, value.pending_revocation)
+    write_assignment(writer, value.assigned)
+    write_assignment(writer, value.pending_revocation)
     writer.tags()
     return bytes(writer.data)
 
 
 def decode_current(data: bytes) -> CurrentValue:
-    reader = _reader(data)
+    reader = flexible_reader(data)
     return CurrentValue(
-        reader.int32(), reader.int32(), reader.int8(), _read_assignment(reader), _read_assignment(reader)
+        reader.int32(), reader.int32(), reader.int8(), read_assignment(reader), read_assignment(reader)
     )
 
 
 def encode_regex(value: RegexValue) -> bytes:
-    writer = _writer()
+    writer = flexible_writer()
     writer.array(len(value.topics))
     for name in value.topics:
         writer.string(name)
@@ -264,11 +264,11 @@ def encode_regex(value: RegexValue) -> bytes:
 
 
 def decode_regex(data: bytes) -> RegexValue:
-    reader = _reader(data)
+    reader = flexible_reader(data)
     return RegexValue(tuple(reader.string() for _ in range(reader.array())), reader.int64(), reader.int64())
 
 
-def _write_assignment(writer: Writer, assignment: Assignment) -> None:
+def write_assignment(writer: Writer, assignment: Assignment) -> None:
     writer.array(len(assignment))
     for topic_id in sorted(assignment):
         writer.uuid(topic_id)
@@ -276,7 +276,7 @@ def _write_assignment(writer: Writer, assignment: Assignment) -> None:
         writer.tags()
 
 
-def _read_assignment(reader: Reader) -> Assignment:
+def read_assignment(reader: Reader) -> Assignment:
     assignment = {}
     for _ in range(reader.array(17)):
         topic_id = reader.uuid()

@@ -21,18 +21,23 @@ from penstock.groups.messages import (
     ConsumerHeartbeatResult,
     DescribedConsumerGroup,
     DescribedGroup,
+    DescribedShareGroup,
+    GroupKind,
     HeartbeatRequest,
     JoinRequest,
     JoinResult,
     Leaver,
     LeaveResult,
     ListedGroup,
+    ShareHeartbeat,
+    ShareHeartbeatResult,
     SyncRequest,
     SyncResult,
 )
 from penstock.groups.offset_records import CommittedOffset
 from penstock.groups.settings import GroupSettings
 from penstock.groups.shard import GroupShard
+from penstock.groups.share_records import StateTopic
 from penstock.groups.topics import Topics
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.topic_partition import TopicPartition
@@ -113,6 +118,26 @@ class GroupCoordinator:
     def describe_consumer(self, group_id: str) -> Promise[DescribedConsumerGroup]:
         return self._read(group_id, lambda shard: shard.describe_consumer(group_id))
 
+    # Share groups
+
+    def share_heartbeat(self, request: ShareHeartbeat) -> Promise[ShareHeartbeatResult]:
+        if not self._settings.share_protocol_offered:
+            return failed(KafkaError(ErrorCode.UNSUPPORTED_VERSION, "Share groups are switched off."))
+        return self._ask(request.group_id, lambda shard: shard.share_heartbeat(request))
+
+    def describe_share(self, group_id: str) -> Promise[DescribedShareGroup]:
+        return self._read(group_id, lambda shard: shard.describe_share(group_id))
+
+    def share_topics(self, group_id: str, *, of_empty: bool = False) -> Promise[dict[bytes, StateTopic]]:
+        """By topic id, what a share group has read; with `of_empty` refused while it has members."""
+        return self._read(group_id, lambda shard: shard.share_topics(group_id, of_empty=of_empty))
+
+    def note_share_topics(self, group_id: str, topics: dict[bytes, StateTopic]) -> Promise[None]:
+        return self._ask(group_id, lambda shard: shard.note_share_topics(group_id, topics))
+
+    def kind_of(self, group_id: str) -> Promise[GroupKind | None]:
+        return self._read(group_id, lambda shard: shard.kind_of(group_id))
+
     # Offsets
 
     def commit(
@@ -151,11 +176,11 @@ class GroupCoordinator:
     ) -> Promise[dict[TopicPartition, ErrorCode]]:
         return self._ask(group_id, lambda shard: shard.commits.delete(group_id, places))
 
-    def topics_deleted(self, names: list[str]) -> None:
+    def topics_deleted(self, gone: Mapping[str, bytes]) -> None:
         """Offsets committed in a topic that is gone go too."""
         for index in self.runtime.active_shards():
             try:
-                self.runtime.submit(index, lambda shard: shard.topics_deleted(names))
+                self.runtime.submit(index, lambda shard: shard.topics_deleted(gone))
             except KafkaError as error:
                 _log.warning("offsets in deleted topics stay until they expire: %s", error)
 

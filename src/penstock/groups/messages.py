@@ -105,6 +105,7 @@ class GroupKind(Enum):
 
     CLASSIC = "classic"
     CONSUMER = "consumer"
+    SHARE = "share"
 
 
 class ListedGroup(NamedTuple):
@@ -182,3 +183,42 @@ class DescribedConsumerGroup(NamedTuple):
     target_epoch: int
     assignor: str
     members: tuple[DescribedConsumer, ...]
+
+
+class ShareHeartbeat(NamedTuple):
+    """A heartbeat of a share group. None means: as I said before."""
+
+    group_id: str
+    member_id: str
+    member_epoch: int
+    rack_id: str | None
+    topic_names: tuple[str, ...] | None
+    client: Client
+
+
+class ShareHeartbeatResult(NamedTuple):
+    member_id: str
+    member_epoch: int
+    heartbeat_interval_ms: int = 0
+    assignment: Mapping[bytes, frozenset[int]] | None = None  # None: nothing new
+
+
+class DescribedShareMember(NamedTuple):
+    """A member of a share group, as tools see it."""
+
+    member_id: str
+    rack_id: str | None
+    member_epoch: int
+    client_id: str
+    client_host: str
+    topic_names: tuple[str, ...]
+    assigned: Mapping[bytes, frozenset[int]]
+
+
+class DescribedShareGroup(NamedTuple):
+    group_id: str
+    state: str
+    epoch: int
+    target_epoch: int
+    assignor: str
+    members: tuple[DescribedShareMember, ...]

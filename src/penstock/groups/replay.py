@@ -10,12 +10,13 @@ from collections.abc import Callable
 from typing import Final
 
 from penstock.coordinator.shard_log import Entry
-from penstock.groups import consumer_records, group_records, offset_records
+from penstock.groups import consumer_records, group_records, offset_records, share_records
 from penstock.groups.classic_group import ClassicGroup
 from penstock.groups.consumer_group import ConsumerGroup
 from penstock.groups.group import Groups
 from penstock.groups.offsets import Offsets
 from penstock.groups.record_keys import KeyKind, read_kind
+from penstock.groups.share_group import ShareGroup
 from penstock.protocol.primitives import Reader
 
 
@@ -105,6 +106,53 @@ class Replay:
             regex = None if value is None else consumer_records.decode_regex(value)
             group.replay_regex(reader.string(), regex)
 
+    # Share groups
+
+    def _share_group(self, reader: Reader, entry: Entry) -> ShareGroup | None:
+        """As `_consumer_group`."""
+        group_id = reader.string()
+        group = self._groups.find(group_id, ShareGroup)
+        if group is None and entry.record.value is not None:
+            group = self._groups[group_id] = ShareGroup(group_id)
+        return group
+
+    def share_epoch(self, reader: Reader, entry: Entry) -> None:
+        group, value = self._share_group(reader, entry), entry.record.value
+        if group is None:
+            return
+        if value is None:
+            del self._groups[group.group_id]
+        else:
+            group.epoch = consumer_records.decode_number(value)
+
+    def share_member(self, reader: Reader, entry: Entry) -> None:
+        group, value = self._share_group(reader, entry), entry.record.value
+        if group is not None:
+            metadata = None if value is None else share_records.decode_share_member(value)
+            group.replay_member(reader.string(), metadata)
+
+    def share_target_epoch(self, reader: Reader, entry: Entry) -> None:
+        group, value = self._share_group(reader, entry), entry.record.value
+        if group is not None:
+            group.target_epoch = 0 if value is None else consumer_records.decode_number(value)
+
+    def share_target(self, reader: Reader, entry: Entry) -> None:
+        group, value = self._share_group(reader, entry), entry.record.value
+        if group is not None:
+            target = None if value is None else consumer_records.decode_target(value)
+            group.replay_target(reader.string(), target)
+
+    def share_current(self, reader: Reader, entry: Entry) -> None:
+        group, value = self._share_group(reader, entry), entry.record.value
+        if group is not None:
+            current = None if value is None else share_records.decode_share_current(value)
+            group.replay_current(reader.string(), current)
+
+    def share_state_topics(self, reader: Reader, entry: Entry) -> None:
+        group, value = self._share_group(reader, entry), entry.record.value
+        if group is not None:
+            group.state_topics = {} if value is None else share_records.decode_state_topics(value)
+
 
 _METHODS: Final[dict[KeyKind, Callable[[Replay, Reader, Entry], None]]] = {
     KeyKind.OFFSET_COMMIT_OLD: Replay.offset,
@@ -117,4 +165,10 @@ _METHODS: Final[dict[KeyKind, Callable[[Replay, Reader, Entry], None]]] = {
     KeyKind.CONSUMER_TARGET_MEMBER: Replay.consumer_target,
     KeyKind.CONSUMER_CURRENT_MEMBER: Replay.consumer_current,
     KeyKind.CONSUMER_REGEX: Replay.consumer_regex,
+    KeyKind.SHARE_GROUP: Replay.share_epoch,
+    KeyKind.SHARE_MEMBER: Replay.share_member,
+    KeyKind.SHARE_TARGET: Replay.share_target_epoch,
+    KeyKind.SHARE_TARGET_MEMBER: Replay.share_target,
+    KeyKind.SHARE_CURRENT_MEMBER: Replay.share_current,
+    KeyKind.SHARE_STATE_TOPICS: Replay.share_state_topics,
 }

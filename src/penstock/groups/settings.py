@@ -6,7 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from penstock.settings import BrokerSettings
-from penstock.settings.group import HEARTBEAT_INTERVAL, SESSION_TIMEOUT
+from penstock.settings.group import (
+    HEARTBEAT_INTERVAL,
+    SESSION_TIMEOUT,
+    SHARE_HEARTBEAT_INTERVAL,
+    SHARE_SESSION_TIMEOUT,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +36,14 @@ class GroupSettings:
     offsets_retention_check_interval_ms: int = 600_000
     consumer_protocol_offered: bool = True
     offsets_topic_codec: int = 0
+    share_session_timeout_ms: int = 45_000
+    share_min_session_timeout_ms: int = 45_000
+    share_max_session_timeout_ms: int = 60_000
+    share_heartbeat_interval_ms: int = 5000
+    share_min_heartbeat_interval_ms: int = 5000
+    share_max_heartbeat_interval_ms: int = 15_000
+    share_max_size: int = 200
+    share_protocol_offered: bool = True
 
     @staticmethod
     def of(broker: BrokerSettings) -> GroupSettings:
@@ -53,6 +66,14 @@ class GroupSettings:
             broker.offsets_retention_check_interval_ms,
             "consumer" in broker.group_coordinator_rebalance_protocols,
             broker.offsets_topic_compression_codec,
+            broker.group_share_session_timeout_ms,
+            broker.group_share_min_session_timeout_ms,
+            broker.group_share_max_session_timeout_ms,
+            broker.group_share_heartbeat_interval_ms,
+            broker.group_share_min_heartbeat_interval_ms,
+            broker.group_share_max_heartbeat_interval_ms,
+            broker.group_share_max_size,
+            "share" in broker.group_coordinator_rebalance_protocols,
         )
 
     @property
@@ -65,15 +86,22 @@ class GroupSettings:
 
     def session_timeout_ms(self, group_config: Mapping[str, str]) -> int:
         """Of one group of the consumer protocol: its own value within the broker's bounds, or the default."""
-        text = group_config.get(SESSION_TIMEOUT)
-        if text is None:
-            return self.consumer_session_timeout_ms
         bounds = (self.consumer_min_session_timeout_ms, self.consumer_max_session_timeout_ms)
-        return min(max(int(text), bounds[0]), bounds[1])
+        return _bounded(group_config.get(SESSION_TIMEOUT), bounds, self.consumer_session_timeout_ms)
 
     def heartbeat_interval_ms(self, group_config: Mapping[str, str]) -> int:
-        text = group_config.get(HEARTBEAT_INTERVAL)
-        if text is None:
-            return self.consumer_heartbeat_interval_ms
         bounds = (self.consumer_min_heartbeat_interval_ms, self.consumer_max_heartbeat_interval_ms)
-        return min(max(int(text), bounds[0]), bounds[1])
+        return _bounded(group_config.get(HEARTBEAT_INTERVAL), bounds, self.consumer_heartbeat_interval_ms)
+
+    def share_session_ms(self, group_config: Mapping[str, str]) -> int:
+        """Of one share group, likewise."""
+        bounds = (self.share_min_session_timeout_ms, self.share_max_session_timeout_ms)
+        return _bounded(group_config.get(SHARE_SESSION_TIMEOUT), bounds, self.share_session_timeout_ms)
+
+    def share_heartbeat_ms(self, group_config: Mapping[str, str]) -> int:
+        bounds = (self.share_min_heartbeat_interval_ms, self.share_max_heartbeat_interval_ms)
+        return _bounded(group_config.get(SHARE_HEARTBEAT_INTERVAL), bounds, self.share_heartbeat_interval_ms)
+
+
+def _bounded(text: str | None, bounds: tuple[int, int], default: int) -> int:
+    return default if text is None else min(max(int(text), bounds[0]), bounds[1])

@@ -23,6 +23,7 @@ from penstock.groups.messages import (
     ConsumerHeartbeatResult,
     DescribedConsumerGroup,
     DescribedGroup,
+    DescribedShareGroup,
     GroupKind,
     HeartbeatRequest,
     JoinRequest,
@@ -30,6 +31,8 @@ from penstock.groups.messages import (
     Leaver,
     LeaveResult,
     ListedGroup,
+    ShareHeartbeat,
+    ShareHeartbeatResult,
     SyncRequest,
     SyncResult,
 )
@@ -37,6 +40,9 @@ from penstock.groups.mixed import MixedProtocol
 from penstock.groups.offsets import Offsets
 from penstock.groups.replay import Replay
 from penstock.groups.settings import GroupSettings
+from penstock.groups.share import ShareProtocol
+from penstock.groups.share_group import ShareGroup
+from penstock.groups.share_records import StateTopic
 from penstock.groups.topics import Topics
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.records.record import Record
@@ -60,9 +66,11 @@ class GroupShard:
         self._replay = Replay(self._groups, self._offsets)
         classic = ClassicProtocol(context, self._groups, settings, new_id)
         self._consumer = ConsumerProtocol(context, self._groups, settings, topics, new_id, classic)
+        self._share = ShareProtocol(context, self._groups, settings, topics)
         self._protocols: dict[GroupKind, GroupProtocol] = {
             GroupKind.CLASSIC: classic,
             GroupKind.CONSUMER: MixedProtocol(context, self._groups, self._consumer, classic, new_id),
+            GroupKind.SHARE: self._share,
         }
         self.commits = Commits(context, self._groups, self._offsets, settings)
 
@@ -111,6 +119,37 @@ class GroupShard:
     def consumer_heartbeat(self, request: ConsumerHeartbeat) -> tuple[Decision, ConsumerHeartbeatResult]:
         return self._consumer.heartbeat(request)
 
+    # Share groups
+
+    def share_heartbeat(self, request: ShareHeartbeat) -> tuple[Decision, ShareHeartbeatResult]:
+        return self._share.heartbeat_of(request)
+
+    def describe_share(self, group_id: str) -> DescribedShareGroup:
+        """As ShareGroupDescribe shows it."""
+        return self._share_group(group_id).describe()
+
+    def share_topics(self, group_id: str, *, of_empty: bool) -> dict[bytes, StateTopic]:
+        """The topics that a share group has read. With `of_empty`, a group with members is refused."""
+        group = self._share_group(group_id)
+        if of_empty and not group.is_empty:
+            raise KafkaError(ErrorCode.NON_EMPTY_GROUP, f"The group {group_id} is not empty.")
+        return dict(group.state_topics)
+
+    def note_share_topics(self, group_id: str, topics: dict[bytes, StateTopic]) -> tuple[Decision, None]:
+        """A tool has set or taken away the group's place in these topics; an empty group is made."""
+        return self._share.note_topics(group_id, topics), None
+
+    def kind_of(self, group_id: str) -> GroupKind | None:
+        group = self._groups.get(group_id)
+        return None if group is None else group.kind
+
+    def _share_group(self, group_id: str) -> ShareGroup:
+        group = self._groups.find(group_id, ShareGroup)
+        if group is None:
+            what = "not found" if self._groups.get(group_id) is None else "is not a share group"
+            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} {what}.")
+        return group
+
     # Tools
 
     def list_groups(self) -> list[ListedGroup]:
@@ -156,6 +195,8 @@ class GroupShard:
         self._wait_for_expiry()
         records: list[Record] = []
         for group_id, group in list(self._groups.items()):
+            if isinstance(group, ShareGroup):
+                continue  # its places are the share coordinator's, and do not expire
             expired, nothing_left = self.commits.expire(group_id, group)
             records += expired
             if nothing_left and group.is_empty and not group.is_awaited:

@@ -20,7 +20,7 @@ from penstock.coordinator.coordinator import Coordinator, CoordinatorKind
 from penstock.coordinator.promise import Promise
 from penstock.groups.coordinator import GroupCoordinator
 from penstock.handlers.fetching.sessions import FetchSessions
-from penstock.handlers.parts import Verifier
+from penstock.handlers.parts import ShareParts, Verifier
 from penstock.metrics.broker import BrokerMetrics
 from penstock.protocol.api_versions import ApiRange
 from penstock.protocol.metadata import Node
@@ -48,8 +48,9 @@ class Broker:
     partitions: Partitions
     groups: GroupCoordinator
     transactions: TransactionCoordinator
-    coordinators: Mapping[CoordinatorKind, Coordinator]  # every one of this broker, the two above among them
+    coordinators: Mapping[CoordinatorKind, Coordinator]  # every one of this broker
     verifier: Verifier
+    share: ShareParts
     authorizer: Authorizer
     fetch_sessions: FetchSessions
     quotas: ClientQuotas

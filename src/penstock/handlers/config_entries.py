@@ -77,7 +77,8 @@ class ConfigEntries:
             if row.name in overrides:
                 synonym = _synonym(row.name, overrides[row.name], ConfigSource.GROUP)
             else:
-                synonym = _synonym(row.name, self._settings.text(row.synonyms[0]), ConfigSource.DEFAULT)
+                default = self._settings.text(row.synonyms[0]) if row.synonyms else row.default_text
+                synonym = _synonym(row.name, default, ConfigSource.DEFAULT)
             entries.append(_entry(row, synonym["value"], [synonym]))
         return entries
 

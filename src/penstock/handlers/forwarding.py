@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, Protocol, cast
 
 from penstock.coordinator.promise import Promise
 from penstock.handlers.broker import Broker
@@ -21,11 +21,30 @@ from penstock.protocol.apis import Api, is_flexible
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_request, read_response
 from penstock.protocol.primitives import MalformedMessage, Reader, Writer
-from penstock.security.principals import Principal
+from penstock.security.principals import Principal, TokenPrincipal
 
 ENVELOPE_VERSION: Final = 0
 _PRINCIPAL_VERSION: Final = 0
 _SPARE_SECONDS: Final = 1.0  # the channel has its own deadline, and should be the one to tell
+
+
+class _Entered(Protocol):
+    """A handler that looks at the client's connection, which another node cannot see."""
+
+    def refuse_on_entry(self, request: Request, broker: Broker, /) -> Reply | None: ...
+
+
+def entering(handler: object, handle: Handle) -> Handle:
+    """The handler for requests that come straight from a client: `refuse_on_entry`, where the module has it,
+    is asked first. A request inside an Envelope has passed it on the broker that sent the Envelope."""
+    if not hasattr(handler, "refuse_on_entry"):
+        return handle
+    refuse = cast(_Entered, handler).refuse_on_entry
+
+    def refuse_or_handle(request: Request, broker: Broker) -> Outcome:
+        return refuse(request, broker) or handle(request, broker)
+
+    return refuse_or_handle
 
 
 def forwarding(handle: Handle) -> Handle:
@@ -64,7 +83,7 @@ def write_principal(principal: Principal) -> bytes:
     writer.int16(_PRINCIPAL_VERSION)
     writer.string(principal.kind)
     writer.string(principal.name)
-    writer.boolean(False)  # not known by a delegation token
+    writer.boolean(isinstance(principal, TokenPrincipal))
     writer.tags()
     return bytes(writer.data)
 
@@ -76,7 +95,8 @@ def read_principal(data: bytes) -> Principal:
         version = reader.int16()
         if version != _PRINCIPAL_VERSION:
             raise MalformedMessage(f"version {version} of a principal is not known")
-        return Principal(reader.string(), reader.string())
+        kind, name, is_by_token = reader.string(), reader.string(), reader.boolean()
+        return TokenPrincipal(kind, name) if is_by_token else Principal(kind, name)
     except MalformedMessage as error:
         raise KafkaError(ErrorCode.PRINCIPAL_DESERIALIZATION_FAILURE, str(error)) from error
 

@@ -8,7 +8,7 @@ that needs another part asks for it here.
 from __future__ import annotations
 
 from collections.abc import Mapping, MutableMapping, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from penstock.clock import Clock
 from penstock.controller.channel import ControllerChannel
@@ -29,6 +29,10 @@ from penstock.quotas.clients import ClientQuotas
 from penstock.replication.partitions import Partitions
 from penstock.security.authorizer import Authorizer
 from penstock.settings import BrokerSettings
+from penstock.share.coordinator import ShareCoordinator
+from penstock.share.served_partitions import ServedPartitions
+from penstock.share.sessions import ShareSessions
+from penstock.share.states import States
 from penstock.storage.logs import Logs
 from penstock.transactions.coordinator import TransactionCoordinator
 
@@ -138,6 +142,16 @@ class Verifier(Protocol):
     ) -> Promise[dict[TopicPartition, ErrorCode]]: ...
 
 
+class ShareParts(NamedTuple):
+    """Everything about share partitions: their coordinator here, the way to any other, those that this broker
+    serves, and the sessions of members."""
+
+    coordinator: ShareCoordinator
+    states: States
+    served: ServedPartitions
+    sessions: ShareSessions
+
+
 # Families
 
 
@@ -162,6 +176,16 @@ class GroupParts(Permits, Timed, ReadsMetadata, Protocol):
 
     @property
     def groups(self) -> GroupCoordinator: ...
+
+
+class ShareDataParts(GroupParts, DataParts, TopicMaking, Protocol):
+    """For requests about share groups: their members, their records, and the states that are kept of them."""
+
+    @property
+    def controller(self) -> Controller: ...
+
+    @property
+    def share(self) -> ShareParts: ...
 
 
 class TransactionParts(Permits, Timed, ReadsMetadata, Protocol):

@@ -42,7 +42,10 @@ neither here nor in `ELSEWHERE`."""
 ELSEWHERE: Final = frozenset(
     {
         *(Api.PRODUCE, Api.API_VERSIONS, Api.OFFSET_DELETE, Api.SASL_HANDSHAKE, Api.SASL_AUTHENTICATE),
-        *(Api.WRITE_TXN_MARKERS, Api.DESCRIBE_QUORUM),
+        *(Api.WRITE_TXN_MARKERS, Api.DESCRIBE_QUORUM, Api.CREATE_DELEGATION_TOKEN),
+        *(Api.RENEW_DELEGATION_TOKEN, Api.EXPIRE_DELEGATION_TOKEN, Api.DESCRIBE_DELEGATION_TOKEN),
+        *(Api.INITIALIZE_SHARE_GROUP_STATE, Api.READ_SHARE_GROUP_STATE, Api.WRITE_SHARE_GROUP_STATE),
+        *(Api.DELETE_SHARE_GROUP_STATE, Api.READ_SHARE_GROUP_STATE_SUMMARY),
     }
 )
 """Answers with the throttle time in another place, or without it. Clients of these are muted all the same."""

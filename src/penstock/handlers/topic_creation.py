@@ -20,6 +20,7 @@ from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.protocol.messages import encode_request
 from penstock.security.operations import Operation, ResourceType
+from penstock.share.coordinator import SHARE_TOPIC
 from penstock.transactions.coordinator import TRANSACTIONS_TOPIC
 
 _CREATE_VERSION: Final = 7
@@ -116,6 +117,18 @@ def auto_created(broker: TopicMaking, name: str) -> NewTopic:
                 "min.insync.replicas": str(settings.transaction_state_log_min_isr),
             },
         )
+    if name == SHARE_TOPIC:
+        return _internal(
+            broker,
+            name,
+            settings.share_coordinator_state_topic_num_partitions,
+            settings.share_coordinator_state_topic_replication_factor,
+            {
+                "compression.type": "producer",
+                "segment.bytes": str(settings.share_coordinator_state_topic_segment_bytes),
+                "min.insync.replicas": str(settings.share_coordinator_state_topic_min_isr),
+            },
+        )
     return NewTopic(name)
 
 
@@ -139,9 +152,15 @@ def ensure_transactions_topic(broker: TopicMaking) -> TopicState:
     return _ensure_internal(broker, TRANSACTIONS_TOPIC)
 
 
+def ensure_share_topic(broker: TopicMaking) -> TopicState:
+    """`__share_group_state`, made when the first member of a share group appears."""
+    return _ensure_internal(broker, SHARE_TOPIC)
+
+
 _ENSURE: Final = {
     CoordinatorKind.GROUP: ensure_offsets_topic,
     CoordinatorKind.TRANSACTION: ensure_transactions_topic,
+    CoordinatorKind.SHARE: ensure_share_topic,
 }
 
 

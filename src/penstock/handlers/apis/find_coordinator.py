@@ -1,8 +1,5 @@
-"""FindCoordinator, v0-v6: the broker that coordinates a group or a transactional id. It is the leader of the
-partition to which the name belongs.
-
-On purpose unlike Kafka: coordinators of share groups are refused until they are served.
-"""
+"""FindCoordinator, v0-v6: the broker that coordinates a group, a transactional id or a share partition. It is
+the leader of the partition to which the name belongs. Coordinators of share partitions are for brokers."""
 
 from __future__ import annotations
 
@@ -11,6 +8,7 @@ from typing import Any, Final
 from penstock.controller.image import TopicState
 from penstock.coordinator.coordinator import CoordinatorKind
 from penstock.handlers.cluster_nodes import reached
+from penstock.handlers.nodes_only import refused_node
 from penstock.handlers.parts import CoordinatorParts, Permits
 from penstock.handlers.reply import Reply
 from penstock.handlers.request import Request
@@ -27,9 +25,11 @@ VERSIONS: Final = (0, 6)
 ACCESS: Final = (
     Access(Operation.DESCRIBE, ResourceType.GROUP, Refusal.EACH, when="of a group"),
     Access(Operation.DESCRIBE, ResourceType.TRANSACTIONAL_ID, Refusal.EACH, when="of a transaction"),
+    Access(Operation.CLUSTER_ACTION, ResourceType.CLUSTER, when="of a share partition"),
 )
 _KINDS: Final = {int(kind): kind for kind in CoordinatorKind}
 BATCHED_FROM: Final = 4
+SHARE_FROM: Final = 6
 
 
 def handle(request: Request, broker: CoordinatorParts) -> Reply:
@@ -60,6 +60,12 @@ def _check_may_see(request: Request, broker: Permits, kind: CoordinatorKind, key
     refusal: KafkaError | None = None
     if kind is CoordinatorKind.TRANSACTION:
         refusal = refused_id(request, broker, Operation.DESCRIBE, key)
+    elif kind is CoordinatorKind.SHARE:
+        refusal = refused_node(request, broker)
+        if refusal is None and request.version < SHARE_FROM:
+            refusal = KafkaError(
+                ErrorCode.INVALID_REQUEST, f"Share partitions are known from v{SHARE_FROM} on."
+            )
     elif not request.may(broker, Operation.DESCRIBE, ResourceType.GROUP, key):
         refusal = KafkaError(ErrorCode.GROUP_AUTHORIZATION_FAILED, f"Not authorized to see the group {key}.")
     if refusal is not None:

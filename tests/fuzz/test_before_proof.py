@@ -1,0 +1,59 @@
+"""S4, before the proof: on a listener with SASL no API in any version answers a client that has not proved
+itself, but those by which it does so."""
+
+from __future__ import annotations
+
+import socket
+import struct
+from random import Random
+
+import pytest
+
+from penstock.protocol.apis import Api
+from penstock.security.jaas import PLAIN_MODULE
+from penstock.testing import Broker
+from tests.fuzz.requests import RequestMaker, served_versions
+from tests.server.wire_bytes import framed
+
+BEFORE_PROOF = {Api.API_VERSIONS, Api.SASL_HANDSHAKE}
+SECONDS = 20.0
+SETTINGS = {
+    "listeners": "SASL://127.0.0.1:0",
+    "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,SASL:SASL_PLAINTEXT",
+    "inter.broker.listener.name": "SASL",
+    "sasl.mechanism.inter.broker.protocol": "PLAIN",
+    "sasl.enabled.mechanisms": "PLAIN",
+    "listener.name.sasl.plain.sasl.jaas.config": (
+        f'{PLAIN_MODULE} required username="node" password="n" user_node="n";'
+    ),
+    "connection.failed.authentication.delay.ms": "0",
+}
+
+
+def answer_to(address: tuple[str, int], frame: bytes) -> bytes:
+    """What the broker says to one frame on a new connection; nothing when it hangs up."""
+    with socket.create_connection(address, timeout=SECONDS) as sock:
+        try:
+            sock.sendall(framed(frame))
+            return sock.recv(65536)
+        except ConnectionError:
+            return b""
+
+
+@pytest.mark.claim("S4")
+def test_no_api_answers_before_the_proof(seed: int) -> None:
+    maker, tried = RequestMaker(Random(seed)), 0
+    with Broker(settings=SETTINGS) as broker:
+        host, _, port = broker.bootstrap_servers.rpartition(":")
+        for api, version in served_versions():
+            answer = answer_to((host, int(port)), maker.frame(api, version))
+            tried += 1
+            if api in BEFORE_PROOF:
+                assert answer, f"{api.name} v{version} is needed to come in"
+            elif api is Api.SASL_AUTHENTICATE:
+                assert not answer or struct.unpack_from(">h", answer, 8)[0], (
+                    "without a handshake it is an error"
+                )
+            else:
+                assert not answer, f"{api.name} v{version} answers a stranger: {answer[:60]!r}"
+    print(f"{tried} requests")
