@@ -136,3 +136,32 @@ def test_a_reference_within_a_context_keeps_its_target(http: httpx.Client, subje
     assert made.status_code == 200, made.text
     assert http.get(f"/subjects/{context}in/versions/1/referencedby").json() == [made.json()["id"]]
     assert http.delete(f"/subjects/{context}in").json()["error_code"] == 42206
+
+
+def test_contexts_are_listed_by_their_prefix(http: httpx.Client, subject: str) -> None:
+    for name in ("pa", "pb"):
+        http.post(f"/subjects/:.{name}-{subject}:s/versions", json={"schema": '"int"'})
+    assert http.get("/contexts", params={"contextPrefix": f".pa-{subject}"}).json() == [f".pa-{subject}"]
+
+
+def test_references_are_told_in_full_when_asked(http: httpx.Client, subject: str) -> None:
+    context = f":.ref-{subject}:"
+    http.post(f"/subjects/{context}base/versions", json={"schema": '{"type":"fixed","name":"F","size":1}'})
+    body = {"schema": '{"type":"array","items":"F"}',
+            "references": [{"name": "F", "subject": "base", "version": 1}]}  # fmt: skip
+    assert http.post(f"/subjects/{context}user/versions", json=body).status_code == 200
+    path = f"/subjects/{context}user/versions/1"
+    assert http.get(path).json()["references"][0]["subject"] == "base"
+    whole = http.get(path, params={"referenceFormat": "qualified"}).json()
+    assert whole["references"][0]["subject"] == f"{context}base"
+
+
+def test_deleting_the_mode_of_the_registry_recursively_reaches_the_default_context_alone(
+    http: httpx.Client, subject: str
+) -> None:
+    for scope in (subject, f":.mode-{subject}:s"):
+        http.put(f"/mode/{scope}", json={"mode": "READONLY"})
+    assert http.delete("/mode", params={"recursive": True}).json() == {"mode": None}
+    assert http.get(f"/mode/{subject}").json()["error_code"] == 40409
+    assert http.get(f"/mode/:.mode-{subject}:s").json() == {"mode": "READONLY"}
+    http.delete(f"/mode/:.mode-{subject}:s")

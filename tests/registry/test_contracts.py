@@ -122,3 +122,103 @@ def test_an_alias_stands_for_another_subject(http: httpx.Client, subject: str) -
     assert http.post(f"/subjects/{subject}-alias", json={"schema": INT}).json()["id"] == made["id"]
     assert register(http, f"{subject}-alias", schema=WIDER).json()["version"] == 2
     assert http.get(f"/subjects/{subject}/versions").json() == [1, 2]
+
+
+def tags(path: str, *words: str, kind: str = "sr_field") -> dict[str, Any]:
+    return {"schemaEntity": {"entityPath": path, "entityType": kind}, "tags": list(words)}
+
+
+def test_tags_are_put_into_the_schema_and_found_by_readers(http: httpx.Client, subject: str) -> None:
+    assert register(http, subject, schema=INT, schemaTagsToAdd=[tags("R.a", "PII")]).json()["version"] == 1
+    assert '"confluent:tags":["PII"]' in latest(http, subject)["schema"]
+    changed = {
+        "newVersion": 2,
+        "tagsToAdd": [tags("R", "X", kind="sr_record")],
+        "tagsToRemove": [tags("R.a", "PII")],
+    }
+    answer = http.post(f"/subjects/{subject}/versions/1/tags", json=changed).json()
+    assert answer["version"] == 2
+    assert latest(http, subject)["metadata"] == {"properties": {"confluent:version": "2"}}
+    found = http.get(f"/subjects/{subject}/versions/2", params={"findTags": "*"}).json()
+    assert found["schemaTags"] == [tags("R", "X", kind="sr_record")]
+    none = http.get(f"/schemas/ids/{answer['id']}", params={"findTags": "PII"}).json()
+    assert none["schemaTags"] == []
+    nowhere = http.post(f"/subjects/{subject}/versions/latest/tags", json={"tagsToAdd": [tags("R.z", "Y")]})
+    assert nowhere.json()["error_code"] == 42201
+
+
+def test_tags_of_the_version_before_are_kept_when_asked(http: httpx.Client, subject: str) -> None:
+    register(http, subject, schema=INT, schemaTagsToAdd=[tags("R.a", "PII")])
+    register(http, subject, schema=WIDER, propagateSchemaTags=True)
+    found = http.get(f"/subjects/{subject}/versions/2", params={"findTags": "PII"}).json()
+    assert found["schemaTags"] == [tags("R.a", "PII")]
+
+
+def test_rules_are_merged_and_removed_with_tags(http: httpx.Client, subject: str) -> None:
+    register(http, subject, schema=INT, ruleSet={"domainRules": [rule("a", "1"), rule("b", "1")]})
+    changed = {"rulesToMerge": {"domainRules": [rule("c", "1")]}, "rulesToRemove": ["a"]}
+    assert http.post(f"/subjects/{subject}/versions/latest/tags", json=changed).json()["version"] == 2
+    assert latest(http, subject)["ruleSet"] == {"domainRules": [rule("b", "1"), rule("c", "1")]}
+    assert subject in {each["subject"] for each in http.get("/schemas", params={"ruleType": "CEL"}).json()}
+    assert http.get("/schemas", params={"ruleType": "NONE_SUCH"}).json() == []
+
+
+def test_the_version_in_the_metadata_is_that_of_the_schema(http: httpx.Client, subject: str) -> None:
+    versioned = {"properties": {"confluent:version": "7"}}
+    register(http, subject, schema=INT, metadata=versioned)
+    assert latest(http, subject)["metadata"] == {"properties": {"confluent:version": "1"}}
+    assert register(http, subject, schema=INT, metadata=versioned).json()["version"] == 1
+    register(http, subject, schema=WIDER)
+    assert latest(http, subject)["metadata"] == {"properties": {"confluent:version": "2"}}
+
+
+def test_rules_that_no_client_could_run_are_refused_where_they_are_validated(
+    http: httpx.Client, subject: str
+) -> None:
+    wrong = {"domainRules": [{**rule("a", "1"), "mode": "UPGRADE"}]}
+    assert register(http, f"{subject}-free", schema=INT, ruleSet=wrong).status_code == 200
+    http.put(f"/config/{subject}", json={"validateRules": True})
+    assert register(http, subject, schema=INT, ruleSet=wrong).json()["error_code"] == 42210
+    twice = {"domainRules": [rule("a", "1"), rule("a", "2")]}
+    assert register(http, subject, schema=INT, ruleSet=twice).json()["error_code"] == 42210
+    assert register(http, subject, schema=INT, ruleSet={"domainRules": [rule("a", "1")]}).status_code == 200
+
+
+def test_new_schemas_are_not_validated_where_the_settings_say_so(http: httpx.Client, subject: str) -> None:
+    wrong = '{"type":"record","name":"R","fields":[{"name":"a","type":"int","default":"x"}]}'
+    assert register(http, subject, schema=wrong).json()["error_code"] == 42201
+    assert http.put(f"/config/{subject}", json={"validateNewSchemas": False}).status_code == 200
+    assert http.get(f"/config/{subject}").json()["validateNewSchemas"] is False
+    assert register(http, subject, schema=wrong).status_code == 200
+
+
+def test_aliases_are_listed_with_their_subject(http: httpx.Client, subject: str) -> None:
+    register(http, subject, schema=INT)
+    http.put(f"/config/{subject}-a", json={"alias": subject})
+    (found,) = http.get("/schemas", params={"subjectPrefix": subject, "aliases": True}).json()
+    assert found["aliases"] == [f"{subject}-a"]
+
+
+def test_a_soft_deletion_keeps_the_time_of_the_registration(http: httpx.Client, subject: str) -> None:
+    register(http, subject, schema=INT)
+    made = latest(http, subject)["ts"]
+    http.delete(f"/subjects/{subject}/versions/1")
+    found = http.get(f"/subjects/{subject}/versions/1", params={"deleted": True}).json()
+    assert (found["createTs"], found["ts"] >= made) == (made, True)
+
+
+def test_parts_that_are_empty_make_no_difference_to_a_look_up(http: httpx.Client) -> None:
+    """Confluent's clients send back what they were told, with empty parts."""
+    rule = {"name": "r", "kind": "CONDITION", "type": "CEL", "mode": "WRITE", "expr": "true"}
+    body = {"schema": '"int"', "metadata": {"properties": {"a": "b"}}, "ruleSet": {"domainRules": [rule]}}
+    registered = http.post("/subjects/empty-parts/versions", json=body).json()
+    again = {
+        **body,
+        "metadata": {"properties": {"a": "b"}, "tags": {}, "sensitive": []},
+        "ruleSet": {
+            "migrationRules": [],
+            "domainRules": [{**rule, "tags": [], "params": {}, "disabled": False}],
+        },
+    }
+    assert http.post("/subjects/empty-parts", json=again).json()["id"] == registered["id"]
+    assert http.post("/subjects/empty-parts/versions", json=again).json()["id"] == registered["id"]

@@ -8,12 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.registry import configuring, deleting
+from penstock.registry.associations import decide_associate, decide_dissociate
 from penstock.registry.content import content_of
 from penstock.registry.decisions import Decision
 from penstock.registry.lookups import list_subjects, users_of
 from penstock.registry.records import Key, Record, decode, encode
 from penstock.registry.registering import decide_register
-from penstock.registry.requests import ConfigRequest, SchemaRequest
+from penstock.registry.requests import AssociationNew, AssociationRequest, ConfigRequest, SchemaRequest
 from penstock.registry.state import State
 from penstock.registry.subjects import WILDCARD, parse_subject
 from penstock.web import HttpError
@@ -28,6 +29,8 @@ CHANGES = st.one_of(
     st.tuples(st.just("config"), SUBJECTS, st.sampled_from(["NONE", "FULL"])),
     st.tuples(st.just("mode"), SUBJECTS, st.sampled_from(["READONLY", "READWRITE"])),
     st.tuples(st.just("delete context"), SUBJECTS),
+    st.tuples(st.just("associate"), SUBJECTS, SCHEMAS, st.sampled_from(["STRONG", "WEAK"])),
+    st.tuples(st.just("dissociate"), SUBJECTS, st.booleans()),
 )
 
 
@@ -43,6 +46,11 @@ def decide(state: State, change: tuple[Any, ...]) -> Decision:
             return deleting.decide_delete_subject(state, subject, permanent=rest[0])
         case "delete context":
             return deleting.decide_delete_context(state, subject.context)
+        case "associate":
+            new = AssociationNew(name, None, rest[1], schema=SchemaRequest(schema=rest[0]))
+            return decide_associate(state, AssociationRequest("t", "c", name[-1], None, [new]), update=True)
+        case "dissociate":
+            return decide_dissociate(state, name[-1], (), cascade=rest[0])
         case "config":
             return configuring.decide_config(state, name, ConfigRequest(compatibility=rest[0]))
     return configuring.decide_mode(state, name, subject, rest[0], force=True)
@@ -71,6 +79,7 @@ def told(state: State) -> Any:
         {name: sorted(context.ids) for name, context in state.contexts.items() if context.ids},
         state.configs,
         state.modes,
+        state.associations,
         list_subjects(state, WILDCARD, deleted=True, deleted_only=False),
     )
 

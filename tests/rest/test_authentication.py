@@ -11,11 +11,10 @@ from penstock.rest.main import rest_app
 from penstock.rest.proxy import Proxy
 from penstock.rest.v2.routes import v2_routes
 from penstock.rest.v3.routes import v3_routes
-from penstock.security.principals import Principal
-from penstock.web import HttpError, Route
+from penstock.web import Caller, HttpError, Route
 
 
-async def nobody(_request: Request) -> Principal:
+async def nobody(_request: Request, _route: Route) -> Caller:
     raise HttpError(401, "Who are you?", 40101)
 
 

@@ -169,3 +169,20 @@ def test_schemas_that_refer_to_each_other_in_every_way_are_compared_in_bounded_t
     with suppress(TooComplex, RecursionError):
         parse("JSON", text).differences(parse("JSON", text.replace("oneOf", "anyOf")))
     assert time.monotonic() - began < 20
+
+
+def test_a_dynamic_reference_means_the_outermost_schema_that_has_its_anchor() -> None:
+    tree = (
+        '{"$schema":"https://json-schema.org/draft/2020-12/schema","$id":"tree","$dynamicAnchor":"node",'
+        '"type":"object","properties":{"children":{"type":"array","items":{"$dynamicRef":"#node"}}}}'
+    )
+
+    def strict(value: str) -> str:
+        return (
+            '{"$schema":"https://json-schema.org/draft/2020-12/schema","$dynamicAnchor":"node","type":"object",'
+            f'"properties":{{"v":{{"type":"{value}"}},"all":{{"$ref":"tree"}}}}}}'
+        )
+
+    old, new = (parse("JSON", strict(kind), {"tree": tree}) for kind in ("integer", "string"))
+    paths = {each.path for each in new.differences(old)}
+    assert "#/properties/all/properties/children/items/properties/v" in paths

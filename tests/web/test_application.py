@@ -12,10 +12,11 @@ from starlette.responses import Response
 from starlette.testclient import TestClient
 
 from penstock.security.access import Open
-from penstock.security.principals import Principal, user
+from penstock.security.principals import user
 from penstock.web import (
     Answer,
     Call,
+    Caller,
     HttpError,
     MediaTypes,
     Problem,
@@ -85,10 +86,10 @@ ROUTES = (
 )
 
 
-async def by_header(request: Request) -> Principal:
+async def by_header(request: Request, _route: Route) -> Caller:
     if request.headers.get("x-user") == "eve":
         raise HttpError(401, "Eve is not welcome.", 40101)
-    return user(request.headers.get("x-user", "ANONYMOUS"))
+    return Caller(user(request.headers.get("x-user", "ANONYMOUS")))
 
 
 @pytest.fixture(scope="module")

@@ -82,7 +82,8 @@ def test_percentiles_are_of_the_last_minutes() -> None:
 
 def test_the_page_of_the_documentation_lists_them() -> None:
     page = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text()
-    rows = [line for line in page.partition("## An HTTP service")[2].splitlines() if line.startswith("| `")]
+    section = page.partition("## An HTTP service")[2].partition("\n## ")[0]
+    rows = [line for line in section.splitlines() if line.startswith("| `")]
     labels = [", ".join(f"`{label}`" for label in family.labels) for family in FAMILIES]
     assert rows == [
         f"| `{family.name}` | {family.kind} | {shown} | {family.help} |"

@@ -11,11 +11,11 @@ from penstock.registry.decisions import Decision
 from penstock.registry.records import ConfigValue, Key, ModeValue, Record
 from penstock.registry.requests import ConfigAnswer, ConfigRequest, ModeBody
 from penstock.registry.state import GLOBAL, State
-from penstock.registry.subjects import Subject, parse_subject
+from penstock.registry.subjects import DEFAULT, Subject, parse_subject
 from penstock.schemas.levels import Level
 
 MODES: Final = ("READWRITE", "READONLY", "READONLY_OVERRIDE", "IMPORT")
-_NOT_SUPPORTED: Final = ("alias_for_deks", "validate_rules")
+_NOT_SUPPORTED: Final = ("alias_for_deks",)
 _POLICIES: Final = ("STRICT",)
 
 
@@ -70,20 +70,20 @@ def decide_mode(
 def decide_delete_mode(
     state: State, scope: str, subject: Subject | None, *, recursive: bool = False
 ) -> Decision:
-    """`recursive` takes the modes of everything inside away, too: of a context, or of the registry."""
+    """`recursive` takes the modes of the subjects inside away, too: of a context, or of the default one."""
     inside = [key for key in state.modes if recursive and _is_inside(key, subject)]
     old = state.modes.get(scope)
     if old is None and scope != GLOBAL and not inside:
         raise errors.no_subject_mode(scope)
     gone = sorted({*inside, *((scope,) if old else ())})
     tombstones = tuple(Record(Key(records.MODE, key or None), None) for key in gone)
-    return Decision(tombstones, ModeBody(old or "READWRITE"))
+    return Decision(tombstones, ModeBody(old if old or recursive else "READWRITE"))
 
 
 def _is_inside(key: str, subject: Subject | None) -> bool:
-    if subject is None:
-        return True
     found = parse_subject(key)
+    if subject is None:
+        return found.context == DEFAULT
     return not subject.name and found.context == subject.context and key != GLOBAL
 
 

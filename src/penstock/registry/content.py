@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
+from penstock.registry.contracts import VERSION, with_property
 from penstock.registry.records import ReferenceValue, SchemaValue
 from penstock.schemas.schema import AVRO, PROTOBUF
 
@@ -42,6 +43,14 @@ class Content(msgspec.Struct, frozen=True):
         return str(uuid.UUID(bytes=found.digest()))
 
     @property
+    def unversioned(self) -> Content:
+        """Without the property that names the version: it follows from where the schema is kept."""
+        if VERSION.encode() not in self.metadata:
+            return self
+        metadata = with_property(decode_object(self.metadata), VERSION, None)
+        return msgspec.structs.replace(self, metadata=encode_object(metadata))
+
+    @property
     def bare(self) -> Content:
         """Without metadata and rules."""
         return msgspec.structs.replace(self, metadata=b"", rule_set=b"")
@@ -63,9 +72,21 @@ def guid_of(value: SchemaValue) -> str:
 
 
 def encode_object(value: dict[str, Any] | None) -> bytes:
-    """Metadata or rules as bytes that equal ones share; parts that are null say nothing."""
-    told = {name: each for name, each in (value or {}).items() if each is not None}
+    """Metadata or rules as bytes that equal ones share. Parts that are null or empty say nothing, as in
+    Confluent's: clients send back what they were told with such parts filled in."""
+    told = _told(value or {})
     return msgspec.json.encode(told, order="sorted") if told else b""
+
+
+def _told(value: Any) -> Any:
+    if isinstance(value, dict):
+        parts = ((name, _told(each)) for name, each in value.items())
+        return {
+            name: each
+            for name, each in parts
+            if each is not None and each not in ([], {}) and (name, each) != ("disabled", False)
+        }
+    return [_told(each) for each in value] if isinstance(value, list) else value
 
 
 def decode_object(encoded: bytes) -> dict[str, Any] | None:

@@ -13,6 +13,8 @@ from penstock.registry.records import ConfigValue, SchemaValue
 
 RESERVED: Final = "confluent:reserved"
 """The property that names fields which no schema may have, with commas between them."""
+VERSION: Final = "confluent:version"
+"""The property that names the version which its schema was registered as. The registry keeps it true."""
 _RULES: Final = ("migrationRules", "domainRules", "encodingRules")
 
 Part = dict[str, Any] | None
@@ -37,6 +39,23 @@ def in_group(group: str, one: Part, other: Part) -> bool:
 def property_of(metadata: Part, name: str) -> Any:
     properties = (metadata or {}).get("properties")
     return properties.get(name) if isinstance(properties, dict) else None
+
+
+def with_property(metadata: Part, name: str, value: str | None) -> dict[str, Any]:
+    """Metadata with a property set, or taken away; parts that are left empty go, too."""
+    out = dict(metadata or {})
+    properties = {key: each for key, each in (out.pop("properties", None) or {}).items() if key != name}
+    if value is not None:
+        properties[name] = value
+    return {**out, "properties": properties} if properties else out
+
+
+def without_rules(rule_set: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    gone = set(names)
+    return {
+        kind: [rule for rule in each if rule.get("name") not in gone] if isinstance(each, list) else each
+        for kind, each in rule_set.items()
+    }
 
 
 def reserved_fields(metadata: Part) -> set[str]:

@@ -25,7 +25,8 @@ def decide_delete_version(state: State, subject: Subject, version: str, *, perma
     _check_unreferenced(state, subject, value)
     key = Key(records.SCHEMA, str(subject), value.version)
     if not permanent:
-        return Decision((Record(key, msgspec.structs.replace(value, deleted=True)),), value.version)
+        marked = msgspec.structs.replace(value, deleted=True, create_ts=value.create_ts or value.ts)
+        return Decision((Record(key, marked),), value.version)
     found = [*_kept_max_id(state, subject, [value]), Record(key, None)]
     if len(versions) == 1 and str(subject) in state.deletions:
         found.append(Record(Key(records.DELETE_SUBJECT, str(subject)), None))
@@ -54,8 +55,13 @@ def decide_delete_subject(state: State, subject: Subject, *, permanent: bool) ->
         for kind, kept in ((records.CONFIG, state.configs), (records.MODE, state.modes))
         if str(subject) in kept
     )
+    bound = tuple(
+        Record(Key(records.ASSOCIATION, resource=resource, association=kind), None)
+        for (resource, kind), value in state.associations.items()
+        if value.subject == str(subject)
+    )
     marker = Record(Key(records.DELETE_SUBJECT, str(subject)), None)
-    return Decision((*_kept_max_id(state, subject, gone), *tombstones, *settings, marker), answer)
+    return Decision((*_kept_max_id(state, subject, gone), *tombstones, *settings, *bound, marker), answer)
 
 
 def decide_delete_context(state: State, context: str) -> Decision:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from penstock.web.errors import HttpError
 
 
@@ -38,7 +40,7 @@ def version_not_soft_deleted(subject: str, version: int) -> HttpError:
 
 
 def context_not_found(context: str) -> HttpError:
-    return HttpError(404, f"Context '{context[:80]}' not found.", 404)
+    return HttpError(404, f"Context '{context[:80]}' not found.", 40401)
 
 
 def no_subject_config(subject: str) -> HttpError:
@@ -97,8 +99,60 @@ def too_large(size_bytes: int, size_max: int) -> HttpError:
     return HttpError(422, told, 42209)
 
 
+def invalid_rules(why: str) -> HttpError:
+    return HttpError(422, f"Invalid rule set: {why}", 42210)
+
+
+def association_not_found(resource: str) -> HttpError:
+    return HttpError(404, f"No associations found for the resource '{resource[:80]}'.", 40411)
+
+
+def association_exists(resource: str, kind: str) -> HttpError:
+    told = f"The resource '{resource[:80]}' has another association of the type {kind} already."
+    return HttpError(409, told, 40911)
+
+
+def too_many_associations(subject: str) -> HttpError:
+    told = f"The subject '{subject[:80]}' belongs to one resource and cannot have two associations."
+    return HttpError(409, told, 40912)
+
+
+def association_frozen(resource: str, kind: str) -> HttpError:
+    told = f"The association of the type {kind} of the resource '{resource[:80]}' is frozen."
+    return HttpError(409, told, 40913)
+
+
+def invalid_association(name: str, value: object, allowed: Iterable[str]) -> HttpError:
+    told = f"Invalid association: {name} is {str(value)[:80]!r}; it must be {' or '.join(allowed)}."
+    return HttpError(422, told, 42212)
+
+
+def exporter_not_found(name: str) -> HttpError:
+    return HttpError(404, f"Exporter '{name[:80]}' not found.", 40450)
+
+
+def invalid_exporter(field: str, code: int, why: str) -> HttpError:
+    return HttpError(409, f"Missing or invalid exporter {field}. {why}", code)
+
+
+def exporter_exists(name: str) -> HttpError:
+    return HttpError(409, f"Exporter '{name[:80]}' already exists.", 40960)
+
+
+def exporter_not_paused(name: str) -> HttpError:
+    return HttpError(409, f"Exporter '{name[:80]}' is not paused.", 40963)
+
+
+def too_many_exporters(most: int) -> HttpError:
+    return HttpError(409, f"There are {most} exporters, which is the most that there may be.", 40964)
+
+
 def not_supported(field: str) -> HttpError:
     return HttpError(422, f"{field} is not supported by this registry. Leave it out.", 42205)
+
+
+def denied(principal: str, operation: str) -> HttpError:
+    return HttpError(403, f"{principal} is denied operation {operation}.", 40301)
 
 
 def store_failed(why: str) -> HttpError:

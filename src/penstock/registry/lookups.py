@@ -38,6 +38,7 @@ def schema_answer(
         rule_set=value.rule_set,
         schema=value.schema if text is None else text,
         ts=None if registered else value.ts,
+        create_ts=None if registered else value.create_ts,
         deleted=True if value.deleted and not bare else None,
     )
 
@@ -155,6 +156,16 @@ def aliased(state: State, subject: Subject) -> Subject:
     """The subject that a subject's own settings make it an alias of, or the subject itself."""
     own = state.configs.get(str(subject))
     return parse_subject(own.alias) if own is not None and own.alias and subject.name else subject
+
+
+def aliases_of(state: State, subject: str) -> list[str]:
+    """The subjects whose settings make them aliases of a subject."""
+    return sorted(name for name, config in state.configs.items() if config.alias == subject)
+
+
+def has_rule_type(value: SchemaValue, rule_type: str) -> bool:
+    rules = (rule for each in (value.rule_set or {}).values() if isinstance(each, list) for rule in each)
+    return any(isinstance(rule, dict) and rule.get("type") == rule_type for rule in rules)
 
 
 def page(found: list[Any], offset: int, limit: int) -> list[Any]:

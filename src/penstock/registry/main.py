@@ -5,30 +5,49 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable
+from functools import partial
 
 from penstock import __version__
+from penstock.client.acl_checking import authorizer_of
 from penstock.client.admin import Admin
 from penstock.client.errors import ReplayFailed
 from penstock.registry.context_paths import ContextPaths
+from penstock.registry.rights import by_topics
 from penstock.registry.routes.table import MEDIA_TYPES, routes
 from penstock.registry.service import Registry
 from penstock.registry.settings import RegistrySettings
-from penstock.web import Service, make_app
+from penstock.web import OPEN_DOOR, Door, Service, make_app
 from penstock.web.application import App
-from penstock.web.serving import listening_socket, print_ready, serve_on
+from penstock.web.rights import Rights
+from penstock.web.serving import listening_socket, serve_on
 
 GROUP_ID = "schema-registry"
 
 
-def make_registry_app(registry: Registry, settings: RegistrySettings, cluster_id: str) -> App:
+def make_registry_app(
+    registry: Registry, settings: RegistrySettings, cluster_id: str, door: Door = OPEN_DOOR
+) -> App:
     summary = "Schemas of topics, their versions and their compatibility. Confluent's Schema Registry API. "
     summary += "Every path is also served below /contexts/{context}, for the subjects of that context."
-    service = Service("Penstock Schema Registry", __version__, summary, MEDIA_TYPES)
+    service = Service(
+        "Penstock Schema Registry",
+        __version__,
+        summary,
+        MEDIA_TYPES,
+        authenticate=door.authenticate,
+        authorize=registry.rights.authorize,
+    )
     table = routes(registry, cluster_id, GROUP_ID, mode_mutability=settings.mode_mutability)
     return ContextPaths(make_app(service, table))
 
 
-def run(host: str, port: int, settings: RegistrySettings, ready: Callable[[str], None] = print_ready) -> None:
+def run(
+    host: str,
+    port: int,
+    settings: RegistrySettings,
+    door: Door = OPEN_DOOR,
+    ready: Callable[[str], None] | None = None,
+) -> None:
     """Serves until SIGTERM or SIGINT. Raises OSError when the address cannot be had, and ReplayFailed when
     the topic can be replayed no more: only a new process can read it from its start.
     """
@@ -44,9 +63,14 @@ def run(host: str, port: int, settings: RegistrySettings, ready: Callable[[str],
         registry = Registry(settings, end)
         try:
             registry.start()
-            cluster = Admin(settings.bootstrap_servers, settings=settings.client).cluster()
+            admin = Admin(settings.bootstrap_servers, settings=settings.client)
+            cluster = admin.cluster()
+            if door.is_kept:
+                registry.rights.decider = by_topics(Rights(partial(authorizer_of, admin)))
+            registry.start_exporters(cluster.cluster_id or "")
             serving = True
-            serve_on(make_registry_app(registry, settings, cluster.cluster_id or ""), listener, ready)
+            app = make_registry_app(registry, settings, cluster.cluster_id or "", door)
+            serve_on(app, listener, ready or door.print_ready, door.certificates)
         finally:
             registry.close()
     if failures:

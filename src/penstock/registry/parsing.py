@@ -24,6 +24,25 @@ REMEMBERED: Final = 512
 
 def parse_request(state: State, subject: Subject, request: SchemaRequest, *, normalise: bool) -> Content:
     """The canonical content of a schema in a request, or 42201."""
+    references = _latest_resolved(state, subject, request.references or [])
+    if normalise:
+        references = tuple(sorted(set(references), key=lambda each: (each.name, each.subject, each.version)))
+    parsed = _parse_request(state, subject, request, references)
+    canonical = parsed.normalised if normalise else parsed.canonical
+    metadata, rule_set = encode_object(request.metadata), encode_object(request.rule_set)
+    return Content(parsed.schema_type, canonical, references, metadata, rule_set)
+
+
+def parse_text(state: State, subject: Subject, request: SchemaRequest) -> ParsedSchema:
+    """The schema of a request, or 42201."""
+    references = _latest_resolved(state, subject, request.references or [])
+    return _parse_request(state, subject, request, references)
+
+
+def _parse_request(
+    state: State, subject: Subject, request: SchemaRequest, references: tuple[ReferenceValue, ...]
+) -> ParsedSchema:
+    """With `validateNewSchemas` false, defaults of Avro and drafts of JSON Schema are not checked."""
     text = request.schema
     if not text or not text.strip():
         raise invalid_schema("the schema is empty.")
@@ -32,13 +51,8 @@ def parse_request(state: State, subject: Subject, request: SchemaRequest, *, nor
     schema_type = request.schema_type or AVRO
     if schema_type not in TYPES:
         raise invalid_schema(f"schema type {schema_type[:80]!r} is none of {', '.join(TYPES)}.")
-    references = _latest_resolved(state, subject, request.references or [])
-    if normalise:
-        references = tuple(sorted(set(references), key=lambda each: (each.name, each.subject, each.version)))
-    parsed = _parse(schema_type, text, _texts(state, subject, references), strict=True)
-    canonical = parsed.normalised if normalise else parsed.canonical
-    metadata, rule_set = encode_object(request.metadata), encode_object(request.rule_set)
-    return Content(schema_type, canonical, references, metadata, rule_set)
+    strict = state.config(subject).validate_new_schemas is not False
+    return _parse(schema_type, text, _texts(state, subject, references), strict=strict)
 
 
 def parse_content(state: State, subject: Subject, content: Content | SchemaValue) -> ParsedSchema:

@@ -7,13 +7,22 @@ from typing import Final
 import msgspec
 
 from penstock.registry import errors, records
-from penstock.registry.content import Content, content_of, decode_object
-from penstock.registry.contracts import in_group, merged_metadata, merged_rules, reserved_conflicts
+from penstock.registry.content import Content, content_of, decode_object, encode_object
+from penstock.registry.contracts import (
+    VERSION,
+    in_group,
+    merged_metadata,
+    merged_rules,
+    property_of,
+    reserved_conflicts,
+    with_property,
+)
 from penstock.registry.decisions import Decision, check_writable
 from penstock.registry.lookups import schema_answer
 from penstock.registry.parsing import parse_content, parse_request, same_schema
 from penstock.registry.records import ConfigValue, ContextValue, Key, Record, SchemaValue
 from penstock.registry.requests import SchemaRequest
+from penstock.registry.rule_sets import check_rules
 from penstock.registry.state import State
 from penstock.registry.subjects import Subject
 from penstock.schemas.fields import top_level_fields
@@ -23,12 +32,11 @@ ID_MAX: Final = 2**31 - 1
 
 
 def decide_register(state: State, subject: Subject, request: SchemaRequest, *, normalise: bool) -> Decision:
-    _check_tags(request)
     config = state.config(subject)
     plain = request.metadata is None and request.rule_set is None
     request = _completed(state, subject, request, config)
     content = parse_request(state, subject, request, normalise=normalise or bool(config.normalize))
-    existing = _existing(state, subject, content, request.id, plain=plain)
+    existing = _existing(state, subject, content.unversioned, request.id, plain=plain)
     if existing is not None:
         return Decision((), schema_answer(state, existing, registered=True))
     check_writable(state, subject)
@@ -37,6 +45,8 @@ def decide_register(state: State, subject: Subject, request: SchemaRequest, *, n
     if given != importing:
         how = "is in import mode, where every schema has an id" if importing else "is not in import mode"
         raise errors.not_permitted(f"Subject {subject} {how}")
+    if config.validate_rules:
+        check_rules(request.rule_set)
     if not importing:
         _check_compatible(state, subject, content, config)
     value = _new_value(state, subject, content, request, importing=importing)
@@ -102,7 +112,7 @@ def _existing(
     """
     wanted = schema_id if schema_id is not None and schema_id >= 0 else None
     for each in reversed(state.versions(subject)):
-        known = content_of(each)
+        known = content_of(each).unversioned
         one, other = (known.bare, content.bare) if plain else (known, content)
         if (wanted is None or each.id == wanted) and same_schema(state, subject, one, other):
             return each
@@ -118,6 +128,10 @@ def _new_value(
         version = request.version
     elif request.version is not None and request.version > 0 and request.version != version:
         raise errors.id_does_not_match(f"Version is not one more than previous version {version - 1}")
+    metadata = decode_object(content.metadata)
+    if property_of(metadata, VERSION) is not None:
+        metadata = with_property(metadata, VERSION, str(version))
+        content = msgspec.structs.replace(content, metadata=encode_object(metadata))
     return SchemaValue(
         str(subject),
         version,
@@ -125,7 +139,7 @@ def _new_value(
         content.schema,
         content.schema_type,
         content.references,
-        decode_object(content.metadata),
+        metadata,
         decode_object(content.rule_set),
         guid=content.guid,
     )
@@ -152,9 +166,3 @@ def _new_context(state: State, subject: Subject) -> tuple[Record, ...]:
         return ()
     value = ContextValue(records.TENANT, subject.context)
     return (Record(Key(records.CONTEXT, context=subject.context), value),)
-
-
-def _check_tags(request: SchemaRequest) -> None:
-    for name in ("schema_tags_to_add", "schema_tags_to_remove"):
-        if getattr(request, name):
-            raise errors.not_supported(name)

@@ -6,6 +6,7 @@ Called by `routes`. It owns the replayed topic `_schemas` and the one thread tha
 from __future__ import annotations
 
 import asyncio
+import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, TypeVar
@@ -13,12 +14,15 @@ from typing import Any, Final, TypeVar
 from penstock.client.errors import ClientError, NotReadBack, RecordTooLarge
 from penstock.client.replayed_settings import ReplayedTopicSettings
 from penstock.client.replayed_topic import ReplayedTopic
+from penstock.clock import SystemClock
 from penstock.registry import records
 from penstock.registry.decisions import Decision
 from penstock.registry.errors import store_failed, timed_out, too_large
-from penstock.registry.records import Record
+from penstock.registry.export_runner import ExportRunner
+from penstock.registry.rights import SubjectRights
 from penstock.registry.settings import RegistrySettings
 from penstock.registry.state import State
+from penstock.registry.topic import SchemasTopic
 
 LONG_TEXT: Final = 20_000
 """Schemas of this many characters are parsed beside the event loop."""
@@ -37,12 +41,20 @@ class Registry:
             client=settings.client,
         )
         state = State(settings.default_level)
-        self._topic: ReplayedTopic[Record, State] = ReplayedTopic(topic, records, state, on_failure)
+        self._topic: SchemasTopic = ReplayedTopic(topic, records, state, on_failure)
         self._writer = ThreadPoolExecutor(1, "registry-writer")
+        self._exporters: ExportRunner | None = None
+        self.rights = SubjectRights(self.ask)
+        """What callers may do; everything, until `main` says otherwise."""
 
     def start(self) -> None:
         """Returns when everything that was written before is replayed."""
         self._topic.start()
+
+    def start_exporters(self, cluster_id: str) -> None:
+        """Copies schemas to other registries from now on. The cluster's id names this registry there."""
+        self._exporters = ExportRunner(self._topic, cluster_id, uuid.uuid4().hex, SystemClock())
+        self._exporters.start()
 
     def ask(self, question: Callable[[State], Told]) -> Told:
         return question(self._topic.view.state)
@@ -58,6 +70,8 @@ class Registry:
         return await asyncio.get_running_loop().run_in_executor(self._writer, self._change, decide)
 
     def close(self) -> None:
+        if self._exporters is not None:
+            self._exporters.stop()
         self._writer.shutdown()
         self._topic.close()
 

@@ -14,8 +14,11 @@ from penstock.client.frozen_map import FrozenMap
 from penstock.registry import records
 from penstock.registry.content import Content, content_of, guid_of
 from penstock.registry.records import (
+    AssociationValue,
     ConfigValue,
     ContextValue,
+    ExporterStateValue,
+    ExporterValue,
     Key,
     ModeValue,
     NoopValue,
@@ -32,6 +35,7 @@ EVERYWHERE: Final = f":{GLOBAL_CONTEXT}:"
 """The key of settings that hold in every context."""
 
 Kept = TypeVar("Kept")
+Named = TypeVar("Named", str, tuple[str, str])
 Versions = dict[int, SchemaValue]
 """The versions of one subject by number. Never changed in place."""
 Place = tuple[str, int]
@@ -98,6 +102,10 @@ class State:
     """The marker that each deleted subject has in the log."""
     referrers: FrozenMap[Place, frozenset[Place]] = field(default_factory=FrozenMap)
     """Which versions refer to a version; subjects are full names."""
+    associations: FrozenMap[tuple[str, str], AssociationValue] = field(default_factory=FrozenMap)
+    """By the id of a resource and by `key` or `value`."""
+    exporters: FrozenMap[str, ExporterValue] = field(default_factory=FrozenMap)
+    exporter_states: FrozenMap[str, ExporterStateValue] = field(default_factory=FrozenMap)
 
     # -- asking
 
@@ -151,6 +159,12 @@ class State:
             case records.CONTEXT:
                 there = (key.context or DEFAULT) in self.contexts
                 return Record(key, ContextValue(records.TENANT, key.context or DEFAULT) if there else None)
+            case records.ASSOCIATION:
+                return Record(key, self.associations.get(_association(key)))
+            case records.EXPORTER:
+                return Record(key, self.exporters.get(key.name or ""))
+            case records.EXPORTER_STATE:
+                return Record(key, self.exporter_states.get(key.name or ""))
         context = parse_subject(name).context
         return Record(key, NoopValue(self.context(context).max_id, context))
 
@@ -178,6 +192,15 @@ class State:
                 return state
             case records.CONTEXT if key.context:
                 return self._replay_context(key.context, there=value is not None)
+            case records.ASSOCIATION:
+                bound = value if isinstance(value, AssociationValue) else None
+                return replace(self, associations=_put(self.associations, _association(key), bound))
+            case records.EXPORTER:
+                exporter = value if isinstance(value, ExporterValue) else None
+                return replace(self, exporters=_put(self.exporters, key.name or "", exporter))
+            case records.EXPORTER_STATE:
+                step = value if isinstance(value, ExporterStateValue) else None
+                return replace(self, exporter_states=_put(self.exporter_states, key.name or "", step))
             case records.NOOP if value is None and key.subject:
                 name = parse_subject(key.subject).context
                 context = self.context(name)
@@ -274,5 +297,12 @@ def _merged(wide: ConfigValue, narrow: ConfigValue) -> ConfigValue:
 
 
 def _with(kept: FrozenMap[str, Kept], key: Key, value: Kept | None) -> FrozenMap[str, Kept]:
-    name = key.subject or GLOBAL
+    return _put(kept, key.subject or GLOBAL, value)
+
+
+def _put(kept: FrozenMap[Named, Kept], name: Named, value: Kept | None) -> FrozenMap[Named, Kept]:
     return kept.without(name) if value is None else kept.with_item(name, value)
+
+
+def _association(key: Key) -> tuple[str, str]:
+    return key.resource or "", key.association or ""

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from penstock.client.registry_access import take_registry_access
+from penstock.security.client_settings import Tls
 from penstock.settings.errors import SettingError, invalid
 
 BODY_BYTES_MAX: Final = 10 * 1024 * 1024
@@ -34,11 +36,15 @@ FETCH_MIN_BYTES_MAX: Final = 10_000_000
 NO_ZERO_BYTES: Final = r"^[^\x00]*$"
 """librdkafka's strings end at a zero byte: a name with one in it would mean another name."""
 SCHEMAS_CACHED: Final = 1_000
+CALLERS_MAX: Final = 200
+"""Callers for whom the proxy keeps clients; the one that was served longest ago makes room."""
+CALLER_IDLE_S: Final = 300.0
+"""After this long without a request the clients of a caller are closed."""
 
 
 @dataclass(frozen=True, slots=True)
 class RestSettings:
-    """Every field but the last four is a setting; `NAMES` says under which name."""
+    """Every field but the last six is a setting; `NAMES` says under which name."""
 
     schema_registry_url: str = ""
     id: str = ""
@@ -55,10 +61,13 @@ class RestSettings:
     produce_batch_maximum_entries: int = 10
     advertised_url: str = ""
     """What links in answers begin with; without it, what the client called the proxy."""
-    client: Mapping[str, str] = field(default_factory=dict)
-    admin: Mapping[str, str] = field(default_factory=dict)
-    producer: Mapping[str, str] = field(default_factory=dict)
-    consumer: Mapping[str, str] = field(default_factory=dict)
+    registry_authorization: str = field(default="", repr=False)
+    """The header with which the proxy itself comes to the registry; callers come with their own."""
+    registry_tls: Tls | None = None
+    client: Mapping[str, str] = field(default_factory=dict, repr=False)
+    admin: Mapping[str, str] = field(default_factory=dict, repr=False)
+    producer: Mapping[str, str] = field(default_factory=dict, repr=False)
+    consumer: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def request_timeout_s(self) -> float:
@@ -67,7 +76,8 @@ class RestSettings:
     @classmethod
     def from_texts(cls, texts: Mapping[str, str]) -> RestSettings:
         """SettingError for a name that is not known or a value that cannot be."""
-        own: dict[str, Any] = {}
+        access, texts = take_registry_access(texts, "schema.registry.")
+        own: dict[str, Any] = {"registry_authorization": access.authorization, "registry_tls": access.tls}
         prefixed: dict[str, Any] = {prefix: {} for prefix in PREFIXES}
         for name, text in texts.items():
             prefix, _, rest = name.partition(".")

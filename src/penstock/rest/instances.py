@@ -1,4 +1,4 @@
-"""Consumer instances by group and name: a bounded table, one request at a time for each, and their expiry.
+"""Consumer instances by principal, group and name: a bounded table, one request at a time for each, expiry.
 
 The table is pure; `Instances` adds the event loop around it: a lock for each instance, a bounded number of
 threads for the blocking calls, and a task that closes what nobody has used for a while. Called by the
@@ -23,7 +23,8 @@ from penstock.web.threads import Threads
 
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
-Key = tuple[str, str]
+Key = tuple[str, str, str]
+"""Principal, group and name."""
 
 CLOSE_WITHIN_S = 10.0
 
@@ -41,7 +42,7 @@ class Instance:
 
 
 class InstanceTable:
-    """The instances of this proxy. Names are unique within a group."""
+    """The instances of this proxy. Names are unique within a group of a principal."""
 
     def __init__(self, most: int, timeout_s: float) -> None:
         self._most = most
@@ -67,7 +68,12 @@ class InstanceTable:
     def find(self, key: Key) -> Instance:
         row = self._rows.get(key)
         if row is None or row.consumer is None:
-            raise RestError(INSTANCE_NOT_FOUND, "Consumer instance not found.")
+            raise RestError(
+                INSTANCE_NOT_FOUND,
+                "Consumer instance not found. An instance lives in the memory of the proxy that its base_uri "
+                "names, until it expires or the proxy ends. Create it again: what its group has committed is "
+                "kept.",
+            )
         return row
 
     def touch(self, row: Instance, now: float) -> None:
@@ -103,38 +109,39 @@ class Instances:
         own = f"{self._settings.id}-" if self._settings.id else ""
         return f"rest-consumer-{own}{uuid.uuid4()}"
 
-    async def create(self, own: InstanceSettings) -> None:
-        key = (own.group, own.name)
+    async def create(self, principal: str, own: InstanceSettings, settings: RestSettings) -> None:
+        """`settings` hold the credentials of the principal."""
+        key = (principal, own.group, own.name)
         row = self._table.reserve(key, time.monotonic())
         try:
-            row.consumer = await self._threads.call(Consumer, self._bootstrap_servers, own, self._settings)
+            row.consumer = await self._threads.call(Consumer, self._bootstrap_servers, own, settings)
         except BaseException:
             self._table.remove(key)
             raise
 
-    def settings_of(self, group: str, name: str) -> InstanceSettings:
-        consumer = self._table.find((group, name)).consumer
+    def settings_of(self, key: Key) -> InstanceSettings:
+        consumer = self._table.find(key).consumer
         assert consumer is not None
         return consumer.own
 
-    async def use(self, group: str, name: str, call: Callable[[Consumer], T], within_s: float) -> T:
+    async def use(self, key: Key, call: Callable[[Consumer], T], within_s: float) -> T:
         """Calls with the instance in a thread, when those before have ended. 503 past the deadline."""
-        row = self._table.find((group, name))
+        row = self._table.find(key)
         row.waiting += 1
         try:
             async with asyncio.timeout(within_s):
                 # A client that goes away leaves its call behind, and the lock stays with the call.
-                return await asyncio.shield(self._locked((group, name), row, call))
+                return await asyncio.shield(self._locked(key, row, call))
         except TimeoutError as error:
             raise RestError(
-                UNAVAILABLE, f"Consumer instance {name!r:.80} did not come to it within {within_s:g} s."
+                UNAVAILABLE, f"Consumer instance {key[2]!r:.80} did not come to it within {within_s:g} s."
             ) from error
         finally:
             row.waiting -= 1
             self._table.touch(row, time.monotonic())
 
-    async def delete(self, group: str, name: str) -> None:
-        await self._close((group, name))
+    async def delete(self, key: Key) -> None:
+        await self._close(key)
 
     async def close(self) -> None:
         """Closes them all, as many at a time as there are threads."""
@@ -154,14 +161,14 @@ class Instances:
         while True:
             await asyncio.sleep(interval_s)
             for key in self._table.expired(time.monotonic()):
-                _log.info("consumer instance %s of group %s has expired", key[1], key[0])
+                _log.info("consumer instance %s of group %s has expired", key[2], key[1])
                 await self._close_quietly(key)
 
     async def _close_quietly(self, key: Key) -> None:
         try:
             await self._close(key)
         except Exception:
-            _log.warning("consumer instance %s of group %s did not close", key[1], key[0], exc_info=True)
+            _log.warning("consumer instance %s of group %s did not close", key[2], key[1], exc_info=True)
 
     async def _close(self, key: Key) -> None:
         row = self._table.find(key)

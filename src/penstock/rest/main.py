@@ -7,15 +7,21 @@ from penstock.rest.config import BODY_BYTES_MAX, RestSettings
 from penstock.rest.proxy import Proxy
 from penstock.rest.v2.routes import v2_routes
 from penstock.rest.v3.routes import v3_routes
-from penstock.web import Authenticate, Service, allow_all, make_app, serve
+from penstock.web import OPEN_DOOR, Authenticate, Door, Service, allow_all, make_app, serve
 from penstock.web.application import App
 
 SUMMARY = "Kafka over HTTP: Confluent's REST Proxy API, versions 2 and 3."
 
 
-def rest_app(bootstrap_servers: str, settings: RestSettings, authenticate: Authenticate = allow_all) -> App:
-    """The application; it connects when it is started."""
-    proxy = Proxy(bootstrap_servers, settings)
+def rest_app(
+    bootstrap_servers: str,
+    settings: RestSettings,
+    authenticate: Authenticate = allow_all,
+    *,
+    asks_callers: bool = False,
+) -> App:
+    """The application; it connects when it is started. With `asks_callers` it acts for its callers."""
+    proxy = Proxy(bootstrap_servers, settings, asks_callers=asks_callers)
     service = Service(
         "Penstock REST Proxy",
         __version__,
@@ -27,6 +33,7 @@ def rest_app(bootstrap_servers: str, settings: RestSettings, authenticate: Authe
     return make_app(service, (*v2_routes(proxy), *v3_routes(proxy)))
 
 
-def run(host: str, port: int, bootstrap_servers: str, settings: RestSettings) -> None:
+def run(host: str, port: int, bootstrap_servers: str, settings: RestSettings, door: Door = OPEN_DOOR) -> None:
     """Returns after SIGTERM; OSError when the address cannot be had."""
-    serve(rest_app(bootstrap_servers, settings), host, port)
+    app = rest_app(bootstrap_servers, settings, door.authenticate, asks_callers=door.is_kept)
+    serve(app, host, port, door.print_ready, door.certificates)

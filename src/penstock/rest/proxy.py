@@ -11,18 +11,12 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, Final, TypeVar
 
-from penstock.client.admin import Admin
-from penstock.client.configs import Configs
 from penstock.client.errors import ClientError
-from penstock.client.groups import Groups
-from penstock.client.schema_registry import SchemaRegistry
+from penstock.rest.clients import CallersClients, Clients
 from penstock.rest.config import RestSettings
 from penstock.rest.consumer import Consumer
-from penstock.rest.errors import UNAVAILABLE, RestError, from_client
-from penstock.rest.instances import Instances
-from penstock.rest.producing import Producing
-from penstock.rest.schema_codecs import make_codec
-from penstock.rest.schema_records import SchemaRecords
+from penstock.rest.errors import AUTHORIZATION, UNAVAILABLE, RestError, from_client
+from penstock.rest.instances import Instances, Key
 from penstock.web import Call
 from penstock.web.threads import Threads
 
@@ -33,19 +27,13 @@ GRACE_S: Final = 5.0
 
 
 class Proxy:
-    def __init__(self, bootstrap_servers: str, settings: RestSettings) -> None:
+    def __init__(self, bootstrap_servers: str, settings: RestSettings, *, asks_callers: bool = False) -> None:
+        """With `asks_callers` the proxy acts for its callers, and never with rights of its own."""
         self.settings = settings
         self._bootstrap_servers = bootstrap_servers
-        timeout_s = settings.request_timeout_s
-        self.admin = Admin(
-            bootstrap_servers, timeout_s=timeout_s, settings={**settings.client, **settings.admin}
-        )
-        self.groups = Groups(self.admin)
-        self.configs = Configs(self.admin)
-        url = settings.schema_registry_url
-        registry = SchemaRegistry(url, timeout_seconds=timeout_s) if url else None
-        self.schemas = SchemaRecords(registry, make_codec)
-        self.producing: Producing
+        self._asks_callers = asks_callers
+        self._own = Clients(bootstrap_servers, settings)
+        self._callers: CallersClients
         self.instances: Instances
         self._threads: Threads
         self._cluster_id = ""
@@ -54,13 +42,31 @@ class Proxy:
     async def running(self) -> AsyncIterator[None]:
         """What needs the event loop lives inside."""
         self._threads = Threads(ADMIN_THREADS, "rest-admin")
-        self.producing = Producing(self._bootstrap_servers, self.settings)
+        self._callers = CallersClients(self._bootstrap_servers, self.settings)
         self.instances = Instances(self._bootstrap_servers, self.settings)
         try:
             yield
         finally:
             await self.instances.close()
-            await asyncio.to_thread(self.producing.close)
+            await self._callers.close()
+            await asyncio.to_thread(self._own.close)
+
+    def clients(self, call: Call) -> Clients:
+        """The clients with which this call is served: those of its caller."""
+        if not self._asks_callers:
+            return self._own
+        sasl = call.caller.sasl
+        if sasl is None:
+            raise RestError(
+                AUTHORIZATION,
+                f"The proxy acts for its callers, and {call.principal} has proved itself in a way that the "
+                "broker cannot be shown. Give a name and a password, or a token, that the broker knows.",
+            )
+        return self._callers.of(sasl)
+
+    def settings_of(self, call: Call) -> RestSettings:
+        """Those with which a consumer of this call is made."""
+        return self.clients(call).settings
 
     async def ask(self, call: Callable[..., T], *arguments: Any) -> T:
         """A blocking call's answer; a Kafka error becomes the proxy's."""
@@ -73,19 +79,19 @@ class Proxy:
         except TimeoutError as error:
             raise RestError(UNAVAILABLE, f"Kafka did not answer within {within_s:g} s.") from error
 
-    async def cluster_id(self) -> str:
+    async def cluster_id(self, call: Call) -> str:
         """Asked once: a proxy serves one cluster, whose id does not change."""
         if not self._cluster_id:
-            self._cluster_id = (await self.ask(self.admin.cluster)).cluster_id or ""
+            self._cluster_id = (await self.ask(self.clients(call).admin.cluster)).cluster_id or ""
         return self._cluster_id
 
-    async def with_instance(
-        self, group: str, name: str, call: Callable[[Consumer], T], within_s: float = 0.0
-    ) -> T:
-        """The same with a consumer instance; `within_s` is what the call itself may wait."""
+    async def with_instance(self, call: Call, use: Callable[[Consumer], T], within_s: float = 0.0) -> T:
+        """The same with the consumer instance that the path names; `within_s` is what the use itself may
+        wait."""
+        key = instance_of(call)
         try:
             return await self.instances.use(
-                group, name, call, within_s + 2 * self.settings.request_timeout_s + GRACE_S
+                key, use, within_s + 2 * self.settings.request_timeout_s + GRACE_S
             )
         except ClientError as error:
             raise from_client(error) from error
@@ -96,3 +102,8 @@ class Proxy:
             return self.settings.advertised_url.rstrip("/")
         url = call.request.url
         return f"{url.scheme}://{url.netloc}"
+
+
+def instance_of(call: Call) -> Key:
+    """An instance belongs to the principal that has made it; to others it is not there."""
+    return str(call.principal), call.path["group"], call.path["instance"]

@@ -2,23 +2,32 @@
 
     Route(…), …          what a path takes, gives and may refuse            routes
     make_app(routes, …)  routing, authentication, bodies, errors            application
+    Door                 HTTPS, and who the caller is                       door
     HttpError            status, error_code and message of a refusal        errors
     serve(app, …)        a process: `ready HOST:PORT`, then until SIGTERM   serving
 
-No service lives here and nothing here knows Kafka. Called by `registry`, `rest` and `console`.
+No service lives here. Of Kafka it knows one thing: that the broker can say whether a caller is who it claims
+to be. Called by `registry`, `rest`, `sqlserver`, `connect` and `console`.
 """
 
 from penstock.web.application import Service, make_app
+from penstock.web.callers import Authenticate, Authorize, Caller, allow_all
+from penstock.web.door import OPEN_DOOR, Door
+from penstock.web.door_settings import DoorSettings, take_door_settings
 from penstock.web.errors import HttpError
 from penstock.web.negotiation import MediaTypes
-from penstock.web.principals import Authenticate, allow_all
 from penstock.web.routes import Answer, Call, Problem, Query, Route
 from penstock.web.serving import serve
 
 __all__ = [
+    "OPEN_DOOR",
     "Answer",
     "Authenticate",
+    "Authorize",
     "Call",
+    "Caller",
+    "Door",
+    "DoorSettings",
     "HttpError",
     "MediaTypes",
     "Problem",
@@ -28,4 +37,5 @@ __all__ = [
     "allow_all",
     "make_app",
     "serve",
+    "take_door_settings",
 ]

@@ -1,13 +1,15 @@
 """`make_app`: a service's table of routes as an ASGI application.
 
-A request passes through here in one order: route, authentication, media types, query, body, handler, answer.
+A request passes through here in one order: route, authentication, query, authorization, media types, body,
+handler, answer.
 Whatever refuses it raises HttpError, which becomes a body in one place.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Iterable
+import time
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, Final
@@ -20,12 +22,13 @@ from starlette.types import Receive, Scope, Send
 from penstock.metrics.text import CONTENT_TYPE, Sample, render
 from penstock.security.access import Open
 from penstock.web.bodies import decode_body, read_body
+from penstock.web.callers import Asked, Authenticate, Authorize, allow_all, permit_all
 from penstock.web.errors import HttpError, encode
 from penstock.web.metrics import HttpMetrics, Served
 from penstock.web.negotiation import JSON, PLAIN_JSON, MediaTypes, check_consumed, choose_produced
 from penstock.web.openapi import document
 from penstock.web.parameters import read_query
-from penstock.web.principals import Authenticate, allow_all
+from penstock.web.request_ids import REQUEST_ID, note_request, request_id
 from penstock.web.routes import Answer, Call, Route
 from penstock.web.routing import Router
 
@@ -47,9 +50,12 @@ class Service:
     media_types: MediaTypes = PLAIN_JSON
     body_bytes_max: int = BODY_BYTES_MAX
     authenticate: Authenticate = allow_all
+    authorize: Authorize = permit_all
     lifespan: Lifespan | None = None
     metrics: Callable[[], Iterable[Sample]] = tuple
     """Numbers of its own, beside those of its requests; read by each scrape, in the event loop."""
+    error_body: Callable[[HttpError], bytes] = encode
+    """How a refusal is written."""
 
 
 def make_app(service: Service, routes: tuple[Route, ...]) -> App:
@@ -81,7 +87,27 @@ def make_app(service: Service, routes: tuple[Route, ...]) -> App:
         media_types=MediaTypes(produced=("text/plain",)),
         access=Open("numbers of requests, without their data"),
     )
-    return _Application(service, (*routes, openapi_route, metrics_route), counted)
+    own = (openapi_route, metrics_route, *_health_routes({route.path for route in routes}))
+    return _Application(service, (*routes, *own), counted)
+
+
+def _health_routes(taken: Collection[str]) -> Iterator[Route]:
+    """`/health` and `/ready`, unless the service has paths of that name. A service listens only when it can
+    serve, so both say the same."""
+
+    async def alive(_call: Call) -> Response:
+        return Response(b'{"status":"UP"}', media_type=JSON)
+
+    for path in ("/health", "/ready"):
+        if path not in taken:
+            yield Route(
+                "GET",
+                path,
+                alive,
+                "Whether the service serves.",
+                media_types=PLAIN_JSON,
+                access=Open("that it serves, nothing of its data"),
+            )
 
 
 class _Application:
@@ -97,10 +123,13 @@ class _Application:
             await _live(self._service.lifespan, receive, send)
         elif scope["type"] == "http":
             request = Request(scope, receive, send)
-            with self._metrics.serving(request.method) as served:
+            with self._metrics.serving(request.method) as served, request_id(request.headers) as number:
+                began = time.monotonic()
                 response = await self._respond(request, served)
                 served.status = response.status_code
+                response.headers[REQUEST_ID] = number
                 await response(scope, receive, send)
+                note_request(request.method, request.url.path, response.status_code, time.monotonic() - began)
         else:
             raise HttpError(400, f"This service speaks HTTP, not {scope['type']}.")
 
@@ -110,19 +139,20 @@ class _Application:
             path = request.scope.get("raw_path") or request.url.path.encode()
             route, values = self._router.find(request.method, path)
             served.path = route.path
-            principal = await self._service.authenticate(request)
+            caller = await self._service.authenticate(request, route)
+            query = read_query(request.query_params, route.query)
+            await self._service.authorize(Asked(caller, route, values, query))
             types = route.media_types or self._service.media_types
             media_type = choose_produced(request.headers.get("accept", ""), types)
-            query = read_query(request.query_params, route.query)
             body = await self._body(request, route, types)
-            call = Call(request, principal, values, query, body, media_type)
+            call = Call(request, caller, values, query, body, media_type)
             return _write(await route.handler(call), route, media_type)
         except HttpError as error:
-            return Response(encode(error), error.status, media_type=media_type)
+            return Response(self._service.error_body(error), error.status, error.headers, media_type)
         except Exception:
             _log.exception("%s %s failed", request.method, request.url.path)
             broken = HttpError(500, "Internal Server Error", 50001)
-            return Response(encode(broken), 500, media_type=media_type)
+            return Response(self._service.error_body(broken), 500, media_type=media_type)
 
     async def _body(self, request: Request, route: Route, types: MediaTypes) -> Any:
         if route.body is None or route.body_streamed:

@@ -7,6 +7,7 @@ Any other exception is a bug: it is logged, and the client reads 500 without its
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from http import HTTPStatus
 
 import msgspec
@@ -15,11 +16,18 @@ import msgspec
 class HttpError(Exception):
     """A refusal. `error_code` is the service's own code; without one it is the status."""
 
-    def __init__(self, status: int, message: str, error_code: int | None = None) -> None:
+    def __init__(
+        self,
+        status: int,
+        message: str,
+        error_code: int | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
         super().__init__(message)
         self.status = status
         self.error_code = status if error_code is None else error_code
         self.message = message
+        self.headers = dict(headers or {})
 
 
 class ErrorBody(msgspec.Struct, rename={"code": "error_code"}):

@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from penstock.security.access import RouteAccess
 from penstock.security.principals import Principal
+from penstock.web.callers import Caller
 from penstock.web.negotiation import MediaTypes
 
 
@@ -38,7 +39,7 @@ class Call:
     """One request as its handler sees it."""
 
     request: Request
-    principal: Principal
+    caller: Caller
     path: Mapping[str, str]
     """The values of the path's parameters, decoded."""
     query: Mapping[str, Any]
@@ -47,6 +48,10 @@ class Call:
     """The decoded body, of the route's `body` type; None when the route has none."""
     media_type: str
     """The media type of the answer, which the client and the route agree on."""
+
+    @property
+    def principal(self) -> Principal:
+        return self.caller.principal
 
     def flag(self, name: str) -> bool:
         return bool(self.query[name])

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import signal
 import socket
+import ssl
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Final
+from typing import Any, Final
 
 import uvicorn
+from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from penstock.settings.listeners import format_address
 from penstock.web.application import App
+from penstock.web.tls import PEER_CERTIFICATE, certificate_of, listener_context
+from penstock.wire.server_tls import ServerContext
 
 CONNECTIONS_MAX: Final = 2_000
 """Connections and requests under way; more are answered 503."""
@@ -25,17 +29,31 @@ def print_ready(address: str) -> None:
     print(f"ready {address}", flush=True)
 
 
-def serve(app: App, host: str, port: int, ready: Callable[[str], None] = print_ready) -> None:
+def serve(
+    app: App,
+    host: str,
+    port: int,
+    ready: Callable[[str], None] = print_ready,
+    certificates: ServerContext | None = None,
+) -> None:
     """Runs until it is told to stop; port 0 picks a free one. OSError when the address cannot be had."""
     with listening_socket(host, port) as listener:
-        serve_on(app, listener, ready)
+        serve_on(app, listener, ready, certificates)
 
 
-def serve_on(app: App, listener: socket.socket, ready: Callable[[str], None] = print_ready) -> None:
-    """The same on a bound socket, for a service that must know its address before it starts."""
+def serve_on(
+    app: App,
+    listener: socket.socket,
+    ready: Callable[[str], None] = print_ready,
+    certificates: ServerContext | None = None,
+) -> None:
+    """The same on a bound socket, for a service that must know its address before it starts. With
+    certificates it speaks HTTPS."""
     bound = listener.getsockname()
     config = uvicorn.Config(
         app,
+        http=HttpWithCertificate,
+        ssl_context_factory=context_factory(certificates),
         log_config=None,
         log_level="warning",
         access_log=False,
@@ -61,6 +79,21 @@ def listening_socket(host: str, port: int) -> socket.socket:
         listener.close()
         raise
     return listener
+
+
+def context_factory(certificates: ServerContext | None) -> Callable[..., ssl.SSLContext] | None:
+    """What uvicorn makes its context with."""
+    return None if certificates is None else lambda _config, _default: listener_context(certificates)
+
+
+class HttpWithCertificate(AutoHTTPProtocol):  # type: ignore[misc, valid-type]  # which one it is, is found out
+    """uvicorn's protocol, which brings the client's certificate along."""
+
+    app_state: dict[str, Any]
+
+    def connection_made(self, transport: Any) -> None:
+        self.app_state = {**self.app_state, PEER_CERTIFICATE: certificate_of(transport)}
+        super().connection_made(transport)
 
 
 class _Server(uvicorn.Server):

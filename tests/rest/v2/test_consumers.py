@@ -369,3 +369,23 @@ def test_a_field_that_nobody_knows_is_422(proxy: Proxy, new_topic: Callable[...,
     assert (answer.status_code, "topik" in answer.json()["message"]) == (422, True)
     answer = proxy.produce(new_topic(), "json", {"records": [{"value": 1, "val": 2}]})
     assert answer.status_code == 422
+
+
+def test_an_instance_of_a_proxy_that_was_restarted_is_refused_with_what_to_do(
+    bootstrap_servers: str, group: str, new_topic: Callable[..., str]
+) -> None:
+    topic = new_topic()
+    with running_proxy(bootstrap_servers) as before:
+        instance = before.consumer(group, "reader")
+        before.produce(topic, "binary", {"records": [{"value": "YQ=="}, {"value": "Yg=="}]})
+        before.send("POST", f"{instance}/subscription", {"topics": [topic]})
+        assert len(before.read_until(instance, 2)) == 2
+        before.send("POST", f"{instance}/offsets")
+    with running_proxy(bootstrap_servers) as after:
+        refused = after.read(instance)
+        assert (refused.status_code, refused.json()["error_code"]) == (404, 40403)
+        assert "Create it again" in refused.json()["message"]
+        again = after.consumer(group, "reader")
+        after.produce(topic, "binary", {"records": [{"value": "Yw=="}]})
+        after.send("POST", f"{again}/subscription", {"topics": [topic]})
+        assert [each["value"] for each in after.read_until(again, 1)] == ["Yw=="]

@@ -10,18 +10,20 @@ from penstock.registry.lookups import page
 from penstock.registry.routes import access, problems
 from penstock.registry.routes.subjects import LIMIT, OFFSET
 from penstock.registry.service import Registry
-from penstock.web import Call, Problem, Route
+from penstock.web import Call, Problem, Query, Route
+
+PREFIX = Query("contextPrefix", str, "", "What the names begin with.")
 
 
 def routes(registry: Registry, cluster_id: str, group_id: str) -> tuple[Route, ...]:
     api = _About(registry, cluster_id, group_id)
     there, anybody = "Nothing: the registry is there.", access.ANYBODY
-    no_context = Problem(404, "Context not found")
+    no_context = Problem(404, "Context not found", 40401)
     return (
         Route("GET", "/", api.root, there, access=anybody, returns=dict[str, Any]),
         Route("POST", "/", api.root, there, access=anybody, returns=dict[str, Any]),
         Route("GET", "/contexts", api.contexts, "The contexts.", access=access.LISTED, returns=list[str],
-              query=(OFFSET, LIMIT)),
+              query=(PREFIX, OFFSET, LIMIT)),
         Route("DELETE", "/contexts/{context}", api.delete_context, "Deletes a context without subjects.",
               access=access.CHANGE_GLOBAL_RULES, status=204, problems=(no_context, problems.NOT_PERMITTED)),
         Route("GET", "/v1/metadata/id", api.server_id, "Which cluster this is.", access=anybody,
@@ -42,7 +44,8 @@ class _About:
         return {}
 
     async def contexts(self, call: Call) -> Any:
-        found = self._registry.ask(lambda s: sorted(s.contexts))
+        prefix = call.text("contextPrefix")
+        found = self._registry.ask(lambda s: sorted(name for name in s.contexts if name.startswith(prefix)))
         return page(found, call.number("offset"), call.number("limit"))
 
     async def delete_context(self, call: Call) -> None:

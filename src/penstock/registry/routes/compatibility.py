@@ -22,6 +22,7 @@ def routes(registry: Registry) -> tuple[Route, ...]:
 
     async def check(call: Call) -> Verdict:
         request: SchemaRequest = call.body
+        await registry.rights.check_references(call.caller, request.references)
         reasons = await registry.ask_at_length(lambda s: _check(s, call), len(request.schema or ""))
         return Verdict(not reasons, reasons if call.flag("verbose") else None)
 

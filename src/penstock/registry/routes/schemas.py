@@ -5,11 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.registry import errors
-from penstock.registry.lookups import find_id, list_schemas, page, schema_answer, users_of
+from penstock.registry.associations import of_subject
+from penstock.registry.lookups import (
+    aliases_of,
+    find_id,
+    has_rule_type,
+    list_schemas,
+    page,
+    schema_answer,
+    users_of,
+)
 from penstock.registry.requests import ContextId, SchemaAnswer, SubjectVersion
 from penstock.registry.routes import access, problems
-from penstock.registry.routes.subjects import DELETED, FORMAT, LIMIT, OFFSET
-from penstock.registry.routes.texts import formatted, raw_schema
+from penstock.registry.routes.subjects import DELETED, LIMIT, OFFSET
+from penstock.registry.routes.texts import FIND_TAGS, FORMAT, REFERENCE_FORMAT, formatted, raw_schema, told
 from penstock.registry.service import Registry
 from penstock.registry.state import State
 from penstock.registry.subjects import parse_subject
@@ -17,6 +26,12 @@ from penstock.schemas.formats import TYPES
 from penstock.web import Call, Query, Route
 from penstock.web.routes import Response
 
+BOUND = {
+    "resourceType": "resource_type",
+    "associationType": "association_type",
+    "lifecycle": "lifecycle",
+}
+"""Parts of associations that schemas are listed by."""
 SUBJECT = Query("subject", str, "", "A subject whose context is meant.")
 
 
@@ -27,6 +42,11 @@ def routes(registry: Registry) -> tuple[Route, ...]:
         Query("subjectPrefix", str, "", "What the subjects begin with."),
         DELETED,
         Query("latestOnly", bool, False, "The latest version of each subject."),
+        Query("aliases", bool, False, "With the aliases of each subject."),
+        Query("ruleType", str, "", "Only schemas that have a rule of this type."),
+        Query("resourceType", str, "", "Only subjects that a resource of this type has."),
+        Query("associationType", str, "", "Only subjects of keys, or of values."),
+        Query("lifecycle", str, "", "Only subjects with associations of this lifecycle."),
         OFFSET,
         LIMIT,
     )
@@ -39,7 +59,7 @@ def routes(registry: Registry) -> tuple[Route, ...]:
               access=access.ANYBODY, returns=list[str]),
         Route("GET", by_id, api.by_id, "A schema by its id.",
               access=access.READ, returns=SchemaAnswer, problems=of_id,
-              query=(SUBJECT, FORMAT, most)),
+              query=(SUBJECT, FORMAT, REFERENCE_FORMAT, FIND_TAGS, most)),
         Route("GET", f"{by_id}/schema", api.text, "The schema alone.",
               access=access.READ, query=(SUBJECT, FORMAT),
               problems=of_id),
@@ -64,11 +84,21 @@ class _Schemas:
 
     async def list(self, call: Call) -> Any:
         prefix, latest = call.text("subjectPrefix"), call.flag("latestOnly")
+        visible = await self._registry.rights.visible(call.caller)
 
         def ask(state: State) -> Any:
-            found = list(list_schemas(state, prefix, deleted=call.flag("deleted"), latest_only=latest))
+            listed = list_schemas(state, prefix, deleted=call.flag("deleted"), latest_only=latest)
+            found = [value for value in listed if visible(value.subject)]
+            if wanted := call.text("ruleType"):
+                found = [value for value in found if has_rule_type(value, wanted)]
+            if any(call.text(name) for name in BOUND):
+                found = [value for value in found if _is_bound(state, value.subject, call)]
             chosen = page(found, call.number("offset"), call.number("limit"))
-            return [schema_answer(state, value) for value in chosen]
+            answers = [schema_answer(state, value) for value in chosen]
+            if call.flag("aliases"):
+                for answer in answers:
+                    answer.aliases = aliases_of(state, answer.subject or "") or None
+            return answers
 
         return self._registry.ask(ask)
 
@@ -78,7 +108,7 @@ class _Schemas:
     async def by_id(self, call: Call) -> SchemaAnswer:
         def ask(state: State) -> SchemaAnswer:
             value = find_id(state, call.path["id"], call.text("subject"))
-            answer = schema_answer(state, value, text=formatted(state, value, call.text("format")), bare=True)
+            answer = told(state, value, call, bare=True)
             if call.flag("fetchMaxId"):
                 answer.max_id = state.context(parse_subject(call.text("subject")).context).max_id
             return answer
@@ -92,12 +122,11 @@ class _Schemas:
         return raw_schema(answer, call)
 
     async def subjects(self, call: Call) -> Any:
-        return page(
-            sorted({subject for subject, _ in self._users(call)}), call.number("offset"), call.number("limit")
-        )
+        found = sorted({subject for subject, _ in await self._users(call)})
+        return page(found, call.number("offset"), call.number("limit"))
 
     async def versions(self, call: Call) -> Any:
-        found = [SubjectVersion(subject, version) for subject, version in self._users(call)]
+        found = [SubjectVersion(subject, version) for subject, version in await self._users(call)]
         return page(found, call.number("offset"), call.number("limit"))
 
     async def by_guid(self, call: Call) -> SchemaAnswer:
@@ -111,12 +140,23 @@ class _Schemas:
         found = self._registry.ask(lambda s: _by_guid(s, call.path["guid"]))
         return [ContextId(context, value.id) for context, value in found]
 
-    def _users(self, call: Call) -> Any:
+    async def _users(self, call: Call) -> Any:
+        visible = await self._registry.rights.visible(call.caller, names_only=True)
+
         def ask(state: State) -> Any:
             value = find_id(state, call.path["id"], call.text("subject"))
-            return users_of(state, value, deleted=call.flag("deleted"))
+            users = users_of(state, value, deleted=call.flag("deleted"))
+            return [(subject, version) for subject, version in users if visible(subject)]
 
         return self._registry.ask(ask)
+
+
+def _is_bound(state: State, subject: str, call: Call) -> bool:
+    """Whether one association of the subject has all that the query names."""
+    wanted = [(field, call.text(name)) for name, field in BOUND.items() if call.text(name)]
+    return any(
+        all(getattr(each, field) == text for field, text in wanted) for each in of_subject(state, subject)
+    )
 
 
 def _text(state: State, schema_id: str, subject: str, form: str) -> str:

@@ -17,13 +17,13 @@ from penstock.registry.lookups import (
     schema_answer,
 )
 from penstock.registry.parsing import parse_content, parse_request, same_schema
-from penstock.registry.registering import decide_register
-from penstock.registry.requests import SchemaAnswer, SchemaRequest
+from penstock.registry.requests import SchemaAnswer, SchemaRequest, TagRequest
 from penstock.registry.routes import access, problems
-from penstock.registry.routes.texts import formatted, raw_schema
+from penstock.registry.routes.texts import FIND_TAGS, FORMAT, REFERENCE_FORMAT, formatted, raw_schema, told
 from penstock.registry.service import Registry
 from penstock.registry.state import State
 from penstock.registry.subjects import WILDCARD, Subject, parse_named, parse_subject
+from penstock.registry.tagging import decide_register_tagged, decide_tags
 from penstock.schemas.avro.schema import AvroSchema
 from penstock.schemas.schema import AVRO
 from penstock.web import Call, Query, Route
@@ -32,7 +32,6 @@ from penstock.web.routes import Response
 DELETED = Query("deleted", bool, False, "Deleted ones too.")
 DELETED_ONLY = Query("deletedOnly", bool, False, "Deleted ones only.")
 NORMALIZE = Query("normalize", bool, False, "Bring the schema into its normal form first.")
-FORMAT = Query("format", str, "", "`resolved` for Avro, `serialized` for Protobuf.")
 KEY = Query("key", str, "", "A property of the metadata. May be repeated.")
 VALUE = Query("value", str, "", "Its value. As often as keys.")
 OFFSET = Query("offset", int, 0, "How many to pass over.")
@@ -45,7 +44,7 @@ def routes(registry: Registry) -> tuple[Route, ...]:
     api = _Subjects(registry)
     one, version = "/subjects/{subject}", "/subjects/{subject}/versions/{version}"
     refused = (problems.INVALID_SCHEMA, problems.INVALID_SUBJECT)
-    writing = (*refused, problems.NOT_PERMITTED, problems.INCOMPATIBLE)
+    writing = (*refused, problems.NOT_PERMITTED, problems.INVALID_RULES, problems.INCOMPATIBLE)
     prefix = Query("subjectPrefix", str, WILDCARD, "What the names begin with.")
     return (
         Route("GET", "/subjects", api.list, "The subjects.",
@@ -71,7 +70,10 @@ def routes(registry: Registry) -> tuple[Route, ...]:
               body=SchemaRequest, returns=SchemaAnswer, query=(NORMALIZE, FORMAT), problems=writing),
         Route("GET", version, api.version, "A version of a subject.",
               access=access.READ, returns=SchemaAnswer,
-              query=(DELETED, FORMAT), problems=OF_VERSION),
+              query=(DELETED, FORMAT, REFERENCE_FORMAT, FIND_TAGS), problems=OF_VERSION),
+        Route("POST", f"{version}/tags", api.tag, "A new version with other tags.",
+              access=access.WRITE,
+              body=TagRequest, returns=SchemaAnswer, problems=(*OF_VERSION, *writing)),
         Route("DELETE", version, api.delete_version, "Deletes a version.",
               access=access.DELETE, returns=int, query=(PERMANENT,),
               problems=(*OF_VERSION, problems.NOT_PERMITTED, problems.REFERENCED)),
@@ -91,17 +93,24 @@ class _Subjects:
     async def list(self, call: Call) -> Any:
         prefix, deleted, only = call.text("subjectPrefix"), call.flag("deleted"), call.flag("deletedOnly")
         found = self._registry.ask(lambda s: list_subjects(s, prefix, deleted=deleted, deleted_only=only))
-        return page(found, call.number("offset"), call.number("limit"))
+        visible = await self._registry.rights.visible(call.caller, names_only=True)
+        return page(list(filter(visible, found)), call.number("offset"), call.number("limit"))
 
     async def look_up(self, call: Call) -> Any:
         request: SchemaRequest = call.body
+        await self._registry.rights.check_references(call.caller, request.references)
         return await self._registry.ask_at_length(lambda s: _look_up(s, call), len(request.schema or ""))
 
     async def register(self, call: Call) -> Any:
         subject, normalise = parse_named(call.path["subject"]), call.flag("normalize")
+        await self._registry.rights.check_references(call.caller, call.body.references)
         return await self._registry.change(
-            lambda s: decide_register(s, aliased(s, subject), call.body, normalise=normalise)
+            lambda s: decide_register_tagged(s, aliased(s, subject), call.body, normalise=normalise)
         )
+
+    async def tag(self, call: Call) -> Any:
+        subject, version = parse_named(call.path["subject"]), call.path["version"]
+        return await self._registry.change(lambda s: decide_tags(s, aliased(s, subject), version, call.body))
 
     async def versions(self, call: Call) -> Any:
         subject = parse_subject(call.path["subject"])
@@ -159,7 +168,7 @@ class _Subjects:
 def _version(state: State, call: Call) -> SchemaAnswer:
     subject = locate(state, aliased(state, parse_subject(call.path["subject"])), deleted=call.flag("deleted"))
     value = find_version(state, subject, call.path["version"], deleted=call.flag("deleted"))
-    return schema_answer(state, value, text=formatted(state, value, call.text("format")))
+    return told(state, value, call)
 
 
 def _look_up(state: State, call: Call) -> SchemaAnswer:
@@ -171,7 +180,7 @@ def _look_up(state: State, call: Call) -> SchemaAnswer:
     content = parse_request(state, subject, call.body, normalise=normalise)
     whole = call.body.metadata is not None or call.body.rule_set is not None
     for value in reversed(versions):
-        known = content_of(value)
+        known, content = content_of(value).unversioned, content.unversioned
         one, other = (known, content) if whole else (known.bare, content.bare)
         if same_schema(state, subject, one, other) or _is_inlined(state, subject, one, other):
             return schema_answer(state, value, text=formatted(state, value, call.text("format")))

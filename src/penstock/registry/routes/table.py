@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from penstock.registry.routes import about, compatibility, problems, schemas, settings, subjects
+from penstock.clock import SystemClock
+from penstock.registry.routes import (
+    about,
+    associations,
+    compatibility,
+    exporters,
+    problems,
+    schemas,
+    settings,
+    subjects,
+)
 from penstock.registry.service import Registry
 from penstock.web import MediaTypes, Route
 
@@ -19,6 +29,8 @@ def routes(registry: Registry, cluster_id: str, group_id: str, *, mode_mutabilit
         *subjects.routes(registry),
         *schemas.routes(registry),
         *compatibility.routes(registry),
+        *associations.routes(registry),
+        *exporters.routes(registry, SystemClock()),
         *settings.routes(registry, mode_mutability=mode_mutability),
     )
     return tuple(_with_invalid_subject(route) for route in found)

@@ -22,7 +22,7 @@ from penstock.rest.errors import (
     RestError,
 )
 from penstock.rest.formats import EMBEDDED, RECORDS_TYPES, Format, content_type_of
-from penstock.rest.proxy import Proxy
+from penstock.rest.proxy import Proxy, instance_of
 from penstock.rest.schema_records import SchemaRecords
 from penstock.rest.v2.shapes import (
     CommittedOffset,
@@ -52,12 +52,12 @@ class ConsumerRoutes:
         group, body = call.path["group"], call.body or NewInstance()
         name = body.id or body.name or self._proxy.instances.new_name()
         own = instance_settings(group, name, body, self._proxy.settings)
-        await self._proxy.instances.create(own)
+        await self._proxy.instances.create(str(call.principal), own, self._proxy.settings_of(call))
         path = f"/consumers/{quote(group, safe='')}/instances/{quote(name, safe='')}"
         return CreatedInstance(name, self._proxy.url_of(call) + path)
 
     async def delete(self, call: Call) -> None:
-        await self._proxy.instances.delete(call.path["group"], call.path["instance"])
+        await self._proxy.instances.delete(instance_of(call))
 
     async def subscribe(self, call: Call) -> None:
         wanted: Subscription = call.body
@@ -85,7 +85,7 @@ class ConsumerRoutes:
         return Partitions([TopicPartition(*partition) for partition in found])
 
     async def records(self, call: Call) -> Response:
-        own = self._proxy.instances.settings_of(call.path["group"], call.path["instance"])
+        own = self._proxy.instances.settings_of(instance_of(call))
         asked = RECORDS_TYPES.get(call.media_type)
         if asked is not None and asked is not own.format:
             raise RestError(
@@ -96,10 +96,9 @@ class ConsumerRoutes:
         timeout_s = _timeout_ms(call.number("timeout"), own.request_timeout_ms) / 1000
         bytes_max = self._proxy.settings.consumer_request_max_bytes
         max_bytes = min(call.number("max_bytes"), bytes_max) if call.number("max_bytes") > 0 else bytes_max
-        schemas = self._proxy.schemas
+        schemas = self._proxy.clients(call).schemas
         body = await self._proxy.with_instance(
-            call.path["group"],
-            call.path["instance"],
+            call,
             lambda consumer: read_records(consumer, timeout_s, max_bytes, schemas),
             timeout_s,
         )
@@ -142,7 +141,7 @@ class ConsumerRoutes:
         await self._use(call, lambda consumer: consumer.seek_to_end(wanted))
 
     async def _use(self, call: Call, what: Callable[[Consumer], T]) -> T:
-        return await self._proxy.with_instance(call.path["group"], call.path["instance"], what)
+        return await self._proxy.with_instance(call, what)
 
 
 def instance_settings(group: str, name: str, body: NewInstance, settings: RestSettings) -> InstanceSettings:

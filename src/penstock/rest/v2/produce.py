@@ -9,6 +9,7 @@ from msgspec import Raw
 from penstock.client.errors import ClientError
 from penstock.client.errors import TopicNotFound as UnknownTopic
 from penstock.client.sending import NewRecord
+from penstock.rest.clients import Clients
 from penstock.rest.encoding import NULL, encode
 from penstock.rest.errors import (
     AUTHENTICATION,
@@ -42,7 +43,8 @@ class ProduceRoutes:
         topic, body = call.path["topic"], call.body
         assert isinstance(body, Produce)
         form = format_of(call.request.headers.get("content-type", ""))
-        key_schema, value_schema = await self._schemas(form, topic, body)
+        clients = self._proxy.clients(call)
+        key_schema, value_schema = await self._schemas(clients, form, topic, body)
         records = [
             NewRecord(
                 _encode(form, value_schema, each.value, VALUE_SCHEMA_MISSING, "values", "value"),
@@ -51,27 +53,27 @@ class ProduceRoutes:
             )
             for each in body.records
         ]
-        outcomes = await self._proxy.producing.produce(topic, records)
+        outcomes = await self._proxy.clients(call).producing.produce(topic, records)
         offsets = [_offset(outcome) for outcome in outcomes]
         ids = (schema.schema_id if schema is not None else None for schema in (key_schema, value_schema))
         return Answer(Produced(offsets, *ids), _status(topic, outcomes, offsets))
 
     async def _schemas(
-        self, form: Format, topic: str, body: Produce
+        self, clients: Clients, form: Format, topic: str, body: Produce
     ) -> tuple[Registered | None, Registered | None]:
         if not form.has_schema:
             return None, None
-        key = await self._schema(form, f"{topic}-key", body.key_schema, body.key_schema_id)
-        value = await self._schema(form, f"{topic}-value", body.value_schema, body.value_schema_id)
+        key = await self._schema(clients, form, f"{topic}-key", body.key_schema, body.key_schema_id)
+        value = await self._schema(clients, form, f"{topic}-value", body.value_schema, body.value_schema_id)
         return key, value
 
     async def _schema(
-        self, form: Format, subject: str, text: str | None, schema_id: int | None
+        self, clients: Clients, form: Format, subject: str, text: str | None, schema_id: int | None
     ) -> Registered | None:
         if schema_id is not None:
-            return await self._proxy.ask(self._proxy.schemas.by_id, subject, schema_id, form)
+            return await self._proxy.ask(clients.schemas.by_id, subject, schema_id, form)
         if text is not None:
-            return await self._proxy.ask(self._proxy.schemas.by_text, form, subject, text)
+            return await self._proxy.ask(clients.schemas.by_text, form, subject, text)
         return None
 
 

@@ -20,17 +20,17 @@ class TopicRoutes:
     async def root(self, _call: Call) -> dict[str, Any]:
         return {}
 
-    async def brokers(self, _call: Call) -> Brokers:
-        cluster = await self._proxy.ask(self._proxy.admin.cluster)
+    async def brokers(self, call: Call) -> Brokers:
+        cluster = await self._proxy.ask(self._proxy.clients(call).admin.cluster)
         return Brokers([broker.node_id for broker in cluster.brokers])
 
-    async def all(self, _call: Call) -> list[str]:
-        _, topics = await self._proxy.ask(self._proxy.admin.describe)
+    async def all(self, call: Call) -> list[str]:
+        _, topics = await self._proxy.ask(self._proxy.clients(call).admin.describe)
         return [topic.name for topic in topics]
 
     async def get(self, call: Call) -> Topic:
         found = await self._topic(call)
-        entries = await self._proxy.ask(self._proxy.admin.configs, found.name)
+        entries = await self._proxy.ask(self._proxy.clients(call).admin.configs, found.name)
         configs = {entry.name: entry.value for entry in entries}
         return Topic(found.name, configs, [_partition(each) for each in found.partitions])
 
@@ -43,15 +43,15 @@ class TopicRoutes:
     async def offsets(self, call: Call) -> Offsets:
         topic, found = await self._partition(call)
         asked = [(topic, found.index)]
-        starts = await self._proxy.ask(self._proxy.admin.start_offsets, asked)
-        ends = await self._proxy.ask(self._proxy.admin.end_offsets, asked)
+        starts = await self._proxy.ask(self._proxy.clients(call).admin.start_offsets, asked)
+        ends = await self._proxy.ask(self._proxy.clients(call).admin.end_offsets, asked)
         if not starts or not ends:
             raise RestError(40404, f"Leader not available: partition {found.index} of {topic!r} has none.")
         return Offsets(starts[asked[0]], ends[asked[0]])
 
     async def _topic(self, call: Call) -> TopicInfo:
         name = call.path["topic"]
-        _, topics = await self._proxy.ask(self._proxy.admin.describe)
+        _, topics = await self._proxy.ask(self._proxy.clients(call).admin.describe)
         found = next((topic for topic in topics if topic.name == name), None)
         if found is None:
             raise topic_not_found(name)

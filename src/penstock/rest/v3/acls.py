@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from msgspec import Struct
 
-from penstock.client.acls import ANY, Acl, Acls
+from penstock.client.acls import ANY, Acl
 from penstock.rest.errors import bad_request
 from penstock.rest.proxy import Proxy
 from penstock.rest.v3.lookup import View, view_of
@@ -71,23 +71,22 @@ class DeletedAcls(Struct):
 class AclRoutes:
     def __init__(self, proxy: Proxy) -> None:
         self._proxy = proxy
-        self._acls = Acls(proxy.admin)
 
     async def all(self, call: Call) -> Listing[AclShape]:
         view = await view_of(self._proxy, call)
-        found = await self._proxy.ask(self._acls.describe, _filter(call))
+        found = await self._proxy.ask(self._proxy.clients(call).acls.describe, _filter(call))
         return Listing("KafkaAclList", view.links.listing("acls"), [_shape(view, each) for each in found])
 
     async def create(self, call: Call) -> Answer:
         view = await view_of(self._proxy, call)
         new: NewAcl = call.body
-        await self._proxy.ask(self._acls.create, [new.entry])
+        await self._proxy.ask(self._proxy.clients(call).acls.create, [new.entry])
         return Answer(None, 201, {"Location": _url(view, new.entry)})
 
     async def create_several(self, call: Call) -> Answer:
         await view_of(self._proxy, call)
         new: NewAcls = call.body
-        await self._proxy.ask(self._acls.create, [each.entry for each in new.data])
+        await self._proxy.ask(self._proxy.clients(call).acls.create, [each.entry for each in new.data])
         return Answer(None, 201)
 
     async def delete(self, call: Call) -> DeletedAcls:
@@ -95,7 +94,7 @@ class AclRoutes:
         missing = [name for name in NEEDED_TO_DELETE if call.query[name] is None]
         if missing:
             raise bad_request(f"Bad Request: deleting access control entries needs {', '.join(missing)}.")
-        found = await self._proxy.ask(self._acls.delete, _filter(call))
+        found = await self._proxy.ask(self._proxy.clients(call).acls.delete, _filter(call))
         return DeletedAcls([_shape(view, each) for each in found])
 
 

@@ -18,7 +18,7 @@ class GroupRoutes:
 
     async def all(self, call: Call) -> Listing[shapes.ConsumerGroup]:
         links = await self._links(call)
-        found = await self._proxy.ask(self._proxy.groups.describe_all)
+        found = await self._proxy.ask(self._proxy.clients(call).groups.describe_all)
         data = [resources.group(links, each) for each in found]
         return Listing("KafkaConsumerGroupList", links.listing("consumer-groups"), data)
 
@@ -74,7 +74,9 @@ class GroupRoutes:
 
     async def _group(self, call: Call) -> tuple[Links, GroupInfo]:
         links = await self._links(call)
-        return links, await self._proxy.ask(self._proxy.groups.describe, call.path["consumer_group_id"])
+        return links, await self._proxy.ask(
+            self._proxy.clients(call).groups.describe, call.path["consumer_group_id"]
+        )
 
     async def _member(self, call: Call) -> tuple[Links, GroupInfo, GroupMember]:
         links, group = await self._group(call)
@@ -86,7 +88,9 @@ class GroupRoutes:
 
     async def _lags(self, call: Call) -> tuple[Links, GroupInfo, list[PartitionLag]]:
         links = await self._links(call)
-        group, lags = await self._proxy.ask(self._proxy.groups.lags, call.path["consumer_group_id"])
+        group, lags = await self._proxy.ask(
+            self._proxy.clients(call).groups.lags, call.path["consumer_group_id"]
+        )
         return links, group, lags
 
 

@@ -52,7 +52,7 @@ class View:
 
 async def check_cluster(proxy: Proxy, call: Call) -> str:
     """The id of the cluster, without asking again what it holds."""
-    cluster_id = await proxy.cluster_id()
+    cluster_id = await proxy.cluster_id(call)
     if call.path["cluster_id"] != cluster_id:
         raise _other_cluster(cluster_id, call.path["cluster_id"])
     return cluster_id
@@ -60,7 +60,7 @@ async def check_cluster(proxy: Proxy, call: Call) -> str:
 
 async def view_of(proxy: Proxy, call: Call) -> View:
     """The cluster that the path names; this proxy knows one."""
-    info, topics = await proxy.ask(proxy.admin.describe)
+    info, topics = await proxy.ask(proxy.clients(call).admin.describe)
     cluster_id = info.cluster_id or ""
     asked = call.path.get("cluster_id", cluster_id)
     if asked != cluster_id:

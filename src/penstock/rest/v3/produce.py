@@ -46,7 +46,7 @@ class ProduceRoutes:
                 yield value
 
         async def produce(value: bytes) -> asyncio.Future[Written | ErrorBody]:
-            return await self._produce(cluster_id, topic, value)
+            return await self._produce(call, cluster_id, topic, value)
 
         return RecordStream(all_values(), produce, STREAM_PENDING_MAX, STREAM_IDLE_S)
 
@@ -63,7 +63,7 @@ class ProduceRoutes:
             raise RestError(INVALID_BATCH, "Batch entry IDs are not distinct.")
         cluster_id = await check_cluster(self._proxy, call)
         written = [
-            await self._produce_record(cluster_id, call.path["topic_name"], entry) for entry in entries
+            await self._produce_record(call, cluster_id, call.path["topic_name"], entry) for entry in entries
         ]
         answers = [await future for future in written]
         result = BatchResult([], [])
@@ -72,23 +72,23 @@ class ProduceRoutes:
         return Answer(result, 207)
 
     async def _produce(
-        self, cluster_id: str, topic: str, value: bytes
+        self, call: Call, cluster_id: str, topic: str, value: bytes
     ) -> asyncio.Future[Written | ErrorBody]:
         try:
             record = _decoder.decode(value)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             return _done(ErrorBody(400, f"Bad Request: Error processing JSON: {error}"))
-        return await self._produce_record(cluster_id, topic, record)
+        return await self._produce_record(call, cluster_id, topic, record)
 
     async def _produce_record(
-        self, cluster_id: str, topic: str, record: ProduceRecord
+        self, call: Call, cluster_id: str, topic: str, record: ProduceRecord
     ) -> asyncio.Future[Written | ErrorBody]:
         """Done when the broker has answered, or at once when the record cannot be sent."""
         try:
-            new, key, value = await encode_record(self._proxy, topic, record)
+            new, key, value = await encode_record(self._proxy, call, topic, record)
         except HttpError as error:
             return _done(ErrorBody(error.error_code, error.message))
-        sent = await self._proxy.producing.send(topic, new)
+        sent = await self._proxy.clients(call).producing.send(topic, new)
         answer: asyncio.Future[Written | ErrorBody] = asyncio.get_running_loop().create_future()
 
         def settle(outcome: asyncio.Future[Outcome]) -> None:

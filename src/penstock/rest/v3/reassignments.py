@@ -29,20 +29,20 @@ class ReassignmentRoutes:
 
     async def all(self, call: Call) -> Listing[ReassignmentShape]:
         view = await view_of(self._proxy, call)
-        found = await self._proxy.ask(list_reassignments, self._proxy.admin)
+        found = await self._proxy.ask(list_reassignments, self._proxy.clients(call).admin)
         return _listing(view, "-", found)
 
     async def of_topic(self, call: Call) -> Listing[ReassignmentShape]:
         view = await view_of(self._proxy, call)
         topic = view.topic(call.path["topic_name"]).name
-        found = await self._proxy.ask(list_reassignments, self._proxy.admin)
+        found = await self._proxy.ask(list_reassignments, self._proxy.clients(call).admin)
         return _listing(view, topic, [each for each in found if each.topic == topic])
 
     async def of_partition(self, call: Call) -> ReassignmentShape:
         view = await view_of(self._proxy, call)
         topic = view.topic(call.path["topic_name"])
         partition = view.partition(topic, call.path["partition_id"])
-        for each in await self._proxy.ask(list_reassignments, self._proxy.admin):
+        for each in await self._proxy.ask(list_reassignments, self._proxy.clients(call).admin):
             if (each.topic, each.partition) == (topic.name, partition.index):
                 return _shape(view, each)
         raise RestError(404, f"HTTP 404 Not Found: {topic.name}-{partition.index} is not being reassigned.")

@@ -10,9 +10,10 @@ from penstock.rest.encoding import ABSENT, NULL, encode, from_base64
 from penstock.rest.errors import RestError, bad_request
 from penstock.rest.formats import Format
 from penstock.rest.proxy import Proxy
-from penstock.rest.schema_records import Registered
+from penstock.rest.schema_records import Registered, SchemaRecords
 from penstock.rest.v2.consumers import milliseconds
 from penstock.rest.v3.requests import Data, ProduceRecord, WrittenData
+from penstock.web import Call
 
 FORMATS = {form.name: form for form in Format}
 STRATEGIES = ("TOPIC_NAME", "RECORD_NAME", "TOPIC_RECORD_NAME")
@@ -27,15 +28,15 @@ class Encoded:
 
 
 async def encode_record(
-    proxy: Proxy, topic: str, record: ProduceRecord
+    proxy: Proxy, call: Call, topic: str, record: ProduceRecord
 ) -> tuple[NewRecord, Encoded, Encoded]:
     """The record, its key and its value."""
     if record.partition_id is not None and not 0 <= record.partition_id < 2**31:
         raise RestError(
             40402, f"Partition not found: topic {topic!r} has no partition {record.partition_id}."
         )
-    key = await _encode(proxy, topic, record.key, "key")
-    value = await _encode(proxy, topic, record.value, "value")
+    key = await _encode(proxy, call, topic, record.key, "key")
+    value = await _encode(proxy, call, topic, record.value, "value")
     headers = tuple(
         (each.name, None if each.value is None else from_base64(each.value, "header"))
         for each in record.headers
@@ -54,7 +55,7 @@ def iso_time(timestamp_ms: int | None) -> str | None:
     return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-async def _encode(proxy: Proxy, topic: str, data: Data | None, what: str) -> Encoded:
+async def _encode(proxy: Proxy, call: Call, topic: str, data: Data | None, what: str) -> Encoded:
     if data is None:
         return Encoded(None, None)
     check(data)
@@ -64,7 +65,7 @@ async def _encode(proxy: Proxy, topic: str, data: Data | None, what: str) -> Enc
         return Encoded(plain, WrittenData(form.name, size=len(plain or b"")))
     if data == Data(ABSENT):
         return Encoded(None, None)
-    schema = await proxy.ask(_schema, proxy, topic, form, data, what)
+    schema = await proxy.ask(_schema, proxy.clients(call).schemas, topic, form, data, what)
     made = schema.encode(data.data) if bytes(data.data) != NULL else None
     about = WrittenData(
         schema.format.name, schema.subject, schema.schema_id, schema.version, len(made or b"")
@@ -108,8 +109,7 @@ def _check_type(data: Data, given: list[str]) -> None:
             raise bad_request(f"Bad Request: 'type={data.type}' cannot be used with '{(given + more)[0]}'.")
 
 
-def _schema(proxy: Proxy, topic: str, form: Format | None, data: Data, what: str) -> Registered:
-    schemas = proxy.schemas
+def _schema(schemas: SchemaRecords, topic: str, form: Format | None, data: Data, what: str) -> Registered:
     if data.schema_id is not None:
         name = "" if _by_topic(data) else schemas.name_by_id(data.schema_id)
         return schemas.by_id(subject_of(data, topic, what, name), data.schema_id)

@@ -23,6 +23,7 @@ from penstock.rest.v3.requests import (
     RecordAnswer,
 )
 from penstock.rest.v3.shapes import Listing
+from penstock.rest.v3.tasks import task_routes
 from penstock.rest.v3.topics import ClusterRoutes, TopicRoutes
 from penstock.security.access import ByBroker
 from penstock.web import Problem, Route
@@ -54,6 +55,7 @@ def v3_routes(proxy: Proxy) -> tuple[Route, ...]:
         *_produce_routes(ProduceRoutes(proxy)),
         *_acl_routes(AclRoutes(proxy)),
         *_reassignment_routes(ReassignmentRoutes(proxy)),
+        *task_routes(proxy, GENERAL),
     )
 
 

@@ -72,7 +72,7 @@ class TopicRoutes:
         configs = {each.name: each.value or "" for each in wanted.configs}
 
         def ask() -> None:
-            self._proxy.admin.create_topic(
+            self._proxy.clients(call).admin.create_topic(
                 wanted.topic_name,
                 wanted.partitions_count,
                 wanted.replication_factor,
@@ -91,12 +91,16 @@ class TopicRoutes:
     async def grow(self, call: Call) -> shapes.Topic:
         view = await view_of(self._proxy, call)
         name = view.topic(call.path["topic_name"]).name
-        await self._proxy.ask(self._proxy.admin.add_partitions, name, call.body.partitions_count)
+        await self._proxy.ask(
+            self._proxy.clients(call).admin.add_partitions, name, call.body.partitions_count
+        )
         return resources.topic(view.links, (await view_of(self._proxy, call)).topic(name))
 
     async def delete(self, call: Call) -> None:
         view = await view_of(self._proxy, call)
-        await self._proxy.ask(self._proxy.admin.delete_topic, view.topic(call.path["topic_name"]).name)
+        await self._proxy.ask(
+            self._proxy.clients(call).admin.delete_topic, view.topic(call.path["topic_name"]).name
+        )
 
     async def partitions(self, call: Call) -> Listing[shapes.Partition]:
         view = await view_of(self._proxy, call)
@@ -114,8 +118,8 @@ class TopicRoutes:
         topic = view.topic(call.path["topic_name"])
         index = view.partition(topic, call.path["partition_id"]).index
         at = (topic.name, index)
-        starts = await self._proxy.ask(self._proxy.admin.start_offsets, [at])
-        ends = await self._proxy.ask(self._proxy.admin.end_offsets, [at])
+        starts = await self._proxy.ask(self._proxy.clients(call).admin.start_offsets, [at])
+        ends = await self._proxy.ask(self._proxy.clients(call).admin.end_offsets, [at])
         if at not in starts or at not in ends:
             raise RestError(40404, f"Leader not available: partition {index} of {topic.name!r} has none.")
         return resources.partition_offsets(view.links, topic.name, index, starts[at], ends[at])

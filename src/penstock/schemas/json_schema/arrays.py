@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from penstock.schemas.differences import Difference
+from penstock.schemas.json_schema.containing import contains
 from penstock.schemas.json_schema.content import all_items, covering_array, is_open_array, named_items
 from penstock.schemas.json_schema.limits import compare_maximum, compare_minimum
 from penstock.schemas.json_schema.objects import rest, unevaluated
@@ -28,8 +29,7 @@ def compare(comparison: Comparison, old: Shape, new: Shape) -> list[Difference]:
     found += compare_minimum(old, new, "minItems", "MIN_ITEMS")
     if new.get("uniqueItems") is True and old.get("uniqueItems") is not True:
         found.append(difference("UNIQUE_ITEMS_ADDED", "#/uniqueItems"))
-    found += compare_maximum(old, new, "maxContains", "MAX_CONTAINS")
-    return found + compare_minimum(old, new, "minContains", "MIN_CONTAINS")
+    return found + contains(comparison, old, new)
 
 
 def _item(

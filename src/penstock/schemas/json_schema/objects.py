@@ -20,6 +20,7 @@ def compare(comparison: Comparison, old: Shape, new: Shape) -> list[Difference]:
     olds, news = old.schemas("properties"), new.schemas("properties")
     for name in (*olds, *(each for each in news if each not in olds)):
         found += below(f"properties/{name}", _property(comparison, old, new, name))
+    found += below("patternProperties", _patterns(comparison, old, new))
     found += below("dependencies", _dependencies(comparison, old, new))
     found += below("additionalProperties", rest(comparison, old, new, "additionalProperties"))
     found += below("unevaluatedProperties", unevaluated(comparison, old, new, "unevaluatedProperties"))
@@ -56,12 +57,15 @@ def unevaluated(comparison: Comparison, old: Shape, new: Shape, keyword: str) ->
 
 
 def _required(comparison: Comparison, old: Shape, new: Shape) -> list[Difference]:
-    before, after = set(old.get("required") or ()), set(new.get("required") or ())
+    """A property that only the reader names is told by `_added`."""
+    before = set(old.get("required") or ())
     olds, news = old.schemas("properties"), new.schemas("properties")
     return [
         difference("REQUIRED_ATTRIBUTE_ADDED", f"#/required/{name}")
-        for name in olds
-        if name in news and name in after - before and not _has_default(comparison, news[name])
+        for name in new.get("required") or ()
+        if name not in before
+        and (name in olds or name not in news)
+        and not (name in news and _has_default(comparison, news[name]))
     ]
 
 
@@ -106,6 +110,20 @@ def _added(comparison: Comparison, old: Shape, after: Place, new: Shape, name: s
     return found
 
 
+def _patterns(comparison: Comparison, old: Shape, new: Shape) -> list[Difference]:
+    """A pattern of the writer must be one of the reader's, with a schema that is as wide, unless the reader
+    allows what the pattern matches anyway.
+    """
+    news = new.schemas("patternProperties")
+    found: list[Difference] = []
+    for pattern, before in old.schemas("patternProperties").items():
+        if pattern in news:
+            found += below(pattern, comparison.compare(before, news[pattern]))
+        elif new.get("additionalProperties") is False:
+            found.append(difference("PROPERTY_REMOVED_FROM_CLOSED_CONTENT_MODEL", f"#/{pattern}"))
+    return found
+
+
 def _has_default(comparison: Comparison, place: Place) -> bool:
     value = place.value
     return isinstance(value, dict) and (
@@ -114,20 +132,23 @@ def _has_default(comparison: Comparison, place: Place) -> bool:
 
 
 def _dependencies(comparison: Comparison, old: Shape, new: Shape) -> list[Difference]:
-    befores, afters = _all_dependencies(old), _all_dependencies(new)
+    """Names that one name brings along, and the schema that an object with a name must fit."""
+    arrays, schemas = (_all_dependencies(old, lists=lists) for lists in (True, False))
     found: list[Difference] = []
-    for name, after in afters.items():
-        before = befores.get(name)
-        found += below(name, _dependency(comparison, old, before, new, after))
+    for name, after in _all_dependencies(new, lists=True).items():
+        found += below(name, _dependency_array(arrays.get(name), after))
+    for name, after in _all_dependencies(new, lists=False).items():
+        before = schemas.get(name)
+        if before is None:
+            inner = [difference("DEPENDENCY_SCHEMA_ADDED", "#")]
+        else:
+            inner = comparison.compare(old.place.at(before), new.place.at(after))
+        found += below(name, inner)
     return found
 
 
-def _dependency(comparison: Comparison, old: Shape, before: Any, new: Shape, after: Any) -> list[Difference]:
-    if not isinstance(after, list):
-        if before is None or isinstance(before, list):
-            return [difference("DEPENDENCY_SCHEMA_ADDED", "#")]
-        return comparison.compare(old.place.at(before), new.place.at(after))
-    if not isinstance(before, list):
+def _dependency_array(before: Any, after: list[Any]) -> list[Difference]:
+    if before is None:
         return [difference("DEPENDENCY_ARRAY_ADDED", "#")]
     if set(after) <= set(before):
         return []
@@ -135,11 +156,11 @@ def _dependency(comparison: Comparison, old: Shape, before: Any, new: Shape, aft
     return [difference(kind, "#")]
 
 
-def _all_dependencies(shape: Shape) -> dict[str, Any]:
-    """Lists of names and schemas, under the keywords of all drafts."""
+def _all_dependencies(shape: Shape, *, lists: bool) -> dict[str, Any]:
+    """Lists of names, or schemas, under the keywords of all drafts."""
     found: dict[str, Any] = {}
-    for keyword in ("dependencies", "dependentRequired", "dependentSchemas"):
+    for keyword in ("dependencies", "dependentRequired" if lists else "dependentSchemas"):
         value = shape.get(keyword)
         if isinstance(value, dict):
-            found |= value
+            found |= {name: each for name, each in value.items() if isinstance(each, list) == lists}
     return found

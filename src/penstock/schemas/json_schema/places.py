@@ -33,6 +33,10 @@ class Document:
         found = (root.get("$id") or root.get("id")) if isinstance(root, dict) else None
         self.base = found if isinstance(found, str) else ""
         self._anchors = dict(_anchors(root))
+        self.outermost = self
+        """The document that leads to this one, where dynamic anchors are looked for first."""
+        for each in named.values():
+            each.outermost = self
 
     @property
     def place(self) -> Place:
@@ -53,6 +57,17 @@ class Document:
             return Place(document._anchors[fragment], document)
         return Place(_walk(document.root, fragment, reference), document)
 
+    def find_dynamic(self, reference: str) -> Place:
+        """The schema that a `$dynamicRef` means: the outermost one that has its anchor, if it names one."""
+        place = self.find(reference)
+        anchor = urldefrag(reference)[1]
+        if not isinstance(place.value, dict) or place.value.get("$dynamicAnchor") != anchor:
+            return place
+        outer = self.outermost._anchors.get(anchor)
+        if isinstance(outer, dict) and outer.get("$dynamicAnchor") == anchor:
+            return Place(outer, self.outermost)
+        return place
+
     def _other(self, address: str) -> Document | None:
         for name in (address, urljoin(self.base, address)):
             if name in self._named:
@@ -61,22 +76,25 @@ class Document:
 
 
 def resolve(place: Place) -> Place:
-    """Follows `$ref` until it leads to a schema that is none."""
+    """Follows `$ref` and `$dynamicRef` until they lead to a schema that is none."""
     for _ in range(HOPS_MAX):
-        reference = place.value.get("$ref") if isinstance(place.value, dict) else None
-        if not isinstance(reference, str):
+        value = place.value if isinstance(place.value, dict) else {}
+        if isinstance(reference := value.get("$ref"), str):
+            place = place.document.find(reference)
+        elif isinstance(reference := value.get("$dynamicRef"), str):
+            place = place.document.find_dynamic(reference)
+        else:
             return place
-        place = place.document.find(reference)
     raise InvalidSchema("A $ref leads only to other references, without end.")
 
 
 def check_references(document: Document) -> None:
-    """Every `$ref` of the document leads somewhere."""
+    """Every `$ref` and `$dynamicRef` of the document leads somewhere."""
     stack = [document.root]
     while stack:
         value = stack.pop()
         if isinstance(value, dict):
-            if isinstance(value.get("$ref"), str):
+            if isinstance(value.get("$ref"), str) or isinstance(value.get("$dynamicRef"), str):
                 resolve(Place(value, document))
             stack += [
                 each for key, each in value.items() if key not in ("enum", "const", "default", "examples")

@@ -38,8 +38,8 @@ _SENTENCES: Final = {
     "in the {writer} schema",
     "FIELD_NUMERIC_LABEL_CHANGED": "The number at path %s is repeated in one of the {reader} and {writer} "
     "schemas only",
-    "REQUIRED_FIELD_ADDED": "The required field at path %s of the {reader} schema is missing in the "
-    "{writer} schema",
+    "REQUIRED_FIELD_ADDED": "The required field at path %s of the {reader} schema is missing, or may be "
+    "missing, in the {writer} schema",
     "REQUIRED_FIELD_REMOVED": "The {reader} schema lacks the required field at path %s of the {writer} "
     "schema",
     "ONEOF_FIELD_REMOVED": "The {reader} schema lacks the field at path %s of a oneof of the {writer} schema",
@@ -118,6 +118,8 @@ class _Comparison:
         return found + self.types(old.nested_type, new.nested_type, f"{path}.")
 
     def _fields(self, old: FieldDescriptorProto, new: FieldDescriptorProto, path: str) -> list[Difference]:
+        if new.label == _F.LABEL_REQUIRED != old.label:
+            return [_difference("REQUIRED_FIELD_ADDED", path)]
         old_map, new_map = self._map(old, self._writer), self._map(new, self._reader)
         kinds = _kind(old, old_map), _kind(new, new_map)
         if kinds[0] != kinds[1]:

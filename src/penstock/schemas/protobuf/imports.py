@@ -25,7 +25,9 @@ _OF_GOOGLE: Final = {
 _OF_CONFLUENT: Final = {
     "confluent/meta.proto": """
         syntax = "proto3"; package confluent; import "google/protobuf/descriptor.proto";
-        message Meta { string doc = 1; map<string, string> params = 2; repeated string tags = 3; }
+        message Meta { string doc = 1; map<string, string> params = 2; repeated string tags = 3;
+                       repeated Rule rules = 4; }
+        message Rule { string name = 1; string doc = 2; string expr = 3; string sql = 4; }
         extend google.protobuf.FileOptions { Meta file_meta = 1088; }
         extend google.protobuf.MessageOptions { Meta message_meta = 1088; }
         extend google.protobuf.FieldOptions { Meta field_meta = 1088; }

@@ -27,6 +27,10 @@ class ProtobufCodec:
         self._indexes = _indexes_of(schema, message)
 
     def encode(self, value: Any) -> bytes:
+        return self.bytes_of(self.message_of(value))
+
+    def message_of(self, value: Any) -> Any:
+        """The message that ProtoJSON describes."""
         if not isinstance(value, dict):
             raise InvalidValue(f"{repr(value)[:80]} is no Protobuf message: a JSON object is.")
         message = self._class(self._indexes)()
@@ -34,17 +38,31 @@ class ProtobufCodec:
             json_format.ParseDict(value, message, descriptor_pool=self._pool)
         except (json_format.ParseError, ValueError, TypeError, AttributeError) as error:
             raise InvalidValue(f"The value does not fit its Protobuf schema: {error}") from error
+        return message
+
+    def bytes_of(self, message: Any) -> bytes:
         return write_indexes(tuple(self._indexes)) + bytes(message.SerializeToString())
 
     def decode(self, payload: bytes) -> Any:
+        return self.value_of(self.read(payload))
+
+    def read(self, payload: bytes) -> Any:
+        """The message in the bytes."""
         indexes, position = read_indexes(payload, 0)
         message = self._class(indexes)()
         try:
             message.ParseFromString(payload[position:])
+        except (DecodeError, ValueError) as error:
+            raise InvalidValue(f"The bytes are not of their Protobuf schema: {error}") from error
+        return message
+
+    def value_of(self, message: Any) -> Any:
+        """The message as ProtoJSON."""
+        try:
             return json_format.MessageToDict(
                 message, always_print_fields_with_no_presence=True, descriptor_pool=self._pool
             )
-        except (DecodeError, json_format.Error, ValueError) as error:
+        except (json_format.Error, ValueError) as error:
             raise InvalidValue(f"The bytes are not of their Protobuf schema: {error}") from error
 
     def _class(self, indexes: Sequence[int]) -> Any:
