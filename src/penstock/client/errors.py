@@ -2,6 +2,7 @@
 
     ClientError                 every error of this package; its text is a sentence for a person
     ├── BrokerUnreachable       nobody answered at the given addresses before the deadline
+    ├── NotAuthenticated        the broker refused our credentials, or we refused its certificate
     ├── TopicNotFound           no topic of that name
     ├── PartitionNotFound       the topic has no such partition
     ├── GroupNotFound           no consumer group of that name
@@ -39,6 +40,17 @@ class BrokerUnreachable(ClientError):
         super().__init__(
             f"No broker answered at {bootstrap_servers} within {timeout_s:g} s{because}. "
             "Check that the broker runs, and that host and port are the ones it listens on."
+        )
+
+
+class NotAuthenticated(ClientError):
+    code = "not_authenticated"
+
+    def __init__(self, bootstrap_servers: str, reason: str) -> None:
+        self.bootstrap_servers = bootstrap_servers
+        super().__init__(
+            f"No access to the broker at {bootstrap_servers}: {_without_full_stop(reason)}. Check "
+            "security.protocol, sasl.mechanism, the user and password, and whose certificates are trusted."
         )
 
 

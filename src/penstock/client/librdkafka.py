@@ -10,7 +10,8 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
-from penstock.client.errors import ClientError, InvalidValue, translate
+from penstock.client.errors import ClientError, InvalidValue, NotAuthenticated, translate
+from penstock.client.secured import library_settings
 
 GROUP_ID = "penstock-client"
 """The binding wants a group id even for assigned partitions; nothing is ever committed under it."""
@@ -37,8 +38,11 @@ class Connection:
             raise InvalidValue("The bootstrap servers are empty. Give at least one address as HOST:PORT.")
         self.bootstrap_servers = bootstrap_servers
         self.timeout_s = timeout_s
-        self.extra = dict(settings or {})
-        """What the user set, under librdkafka's names."""
+        self.given = dict(settings or {})
+        """What the user set, under librdkafka's names or Java's."""
+        self.extra = library_settings(self.given)
+        """The same, under librdkafka's names."""
+        self._refusal = ""
         self._complaints: deque[str] = deque(maxlen=ERRORS_KEPT)
 
     def settings(self, **own: Any) -> dict[str, Any]:
@@ -67,6 +71,8 @@ class Connection:
 
     def error(self, error: Any, doing: str, topic: str | None = None) -> ClientError:
         """The exception for a librdkafka error, with the last complaint of a connection as its reason."""
+        if self._refusal:
+            return NotAuthenticated(self.bootstrap_servers, self._refusal)
         return translate(
             error,
             doing=doing,
@@ -82,6 +88,8 @@ class Connection:
         return self._complaints[-1] if self._complaints else ""
 
     def _on_error(self, error: Any) -> None:
+        if error.name() in ("_SSL", "_AUTHENTICATION"):
+            self._refusal = _core_of(error.str())
         if error.name() in ("_TRANSPORT", "_RESOLVE", "_SSL", "_AUTHENTICATION"):
             self._complaints.append(_core_of(error.str()))
 

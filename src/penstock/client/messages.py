@@ -111,8 +111,10 @@ class Messages:
         partition: int | None = None,
         queued_messages: int = 5_000,
         skip_when_behind: int | None = None,
+        complete: bool = False,
     ) -> Stream:
-        """Records from `start` on without an end; None starts at the end."""
+        """Records from `start` on without an end; None starts at the end. With `complete` the stream learns
+        where the log ends (`Stream.ends`), and a gap is an error."""
         spans = self._spans(topic, partition)
         if start is None:
             starts = {p: span.high for p, span in spans.items()}
@@ -129,6 +131,7 @@ class Messages:
             starts,
             queued_messages=queued_messages,
             skip_when_behind=skip_when_behind,
+            complete=complete,
         )
 
     def produce(self, topic: str, record: NewRecord) -> Produced:

@@ -7,11 +7,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 INTERNAL_NAMES = ("_schemas",)
+INTERNAL_PREFIXES = ("__", "_confluent-ksql-")
 
 
 def is_internal(topic: str) -> bool:
-    """Topics that the platform keeps for itself: two leading underscores, and the registry's."""
-    return topic.startswith("__") or topic in INTERNAL_NAMES
+    """Topics that the platform keeps for itself: two leading underscores, the registry's and SQL's."""
+    return topic.startswith(INTERNAL_PREFIXES) or topic in INTERNAL_NAMES
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +134,8 @@ class PartitionLag:
     committed_offset: int
     end_offset: int
     member: GroupMember | None = None
+    first_unread_ms: int | None = None
+    """The timestamp of the first record that was not read; none when nothing lags or nobody looked."""
 
     @property
     def lag(self) -> int:

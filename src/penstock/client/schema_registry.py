@@ -13,16 +13,20 @@ bound. Blocking.
 
 from __future__ import annotations
 
+import base64
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
-from urllib.parse import quote
+from urllib.parse import quote, unquote, urlencode, urlsplit, urlunsplit
 
 from penstock.client.answers_kept import AnswersKept
 
 if TYPE_CHECKING:
+    from ssl import SSLContext
     from urllib.error import HTTPError
+
+    from penstock.security.client_settings import Tls
 
 SECONDS: Final = 10.0
 ANSWER_BYTES_MAX: Final = 10 * 1024 * 1024
@@ -33,6 +37,7 @@ _JSON: Final = "application/vnd.schemaregistry.v1+json"
 _NOT_FOUND: Final = 404
 _SERVER_ERROR: Final = 500
 _AVRO: Final = "AVRO"
+_NORMALIZED: Final = "?normalize=true"
 
 
 class RegistryError(RuntimeError):
@@ -74,6 +79,9 @@ class Schema:
     """Name and text of each, of indirect ones too."""
     refers_to: tuple[Reference, ...] = field(default=(), compare=False)
     """The direct ones, as they are registered."""
+    metadata: Any = field(default=None, compare=False, repr=False)
+    rule_set: Any = field(default=None, compare=False, repr=False)
+    """The data contract of a schema that the registry gave, as JSON; None for most."""
 
 
 @dataclass(frozen=True)
@@ -89,14 +97,26 @@ class Version:
 class SchemaRegistry:
     """One registry behind addresses with commas between them; the first that answers is asked."""
 
-    def __init__(self, urls: str, *, timeout_seconds: float = SECONDS) -> None:
-        self.urls = tuple(url.strip().rstrip("/") for url in urls.split(",") if url.strip())
+    def __init__(
+        self,
+        urls: str,
+        *,
+        timeout_seconds: float = SECONDS,
+        authorization: str = "",
+        tls: Tls | None = None,
+    ) -> None:
+        """`authorization` is the header of that name; empty for none, or for the name and the password that
+        stand in an address. `tls` is how to speak to `https:`; None trusts whom the system trusts."""
+        given = [url.strip().rstrip("/") for url in urls.split(",") if url.strip()]
+        self.urls = tuple(without_password(url) for url in given)
         if not self.urls:
             raise ValueError("no address of a schema registry: write it as http://localhost:8081")
         for url in self.urls:
             if not url.startswith(("http://", "https://")):
                 raise ValueError(f"{url!r} is no address of a schema registry: write http://host:port")
         self._timeout_seconds = timeout_seconds
+        self._authorization = authorization or next(filter(None, map(authorization_in, given)), "")
+        self._tls = tls
         self._kept = AnswersKept(KEPT)
 
     def by_id(self, schema_id: int) -> Schema:
@@ -114,19 +134,38 @@ class SchemaRegistry:
         path = f"/subjects/{_quoted(subject)}/versions/latest"
         return self._version(subject, self.ask("GET", path, f"subject {subject!r}"))
 
-    def look_up(self, subject: str, schema: Schema) -> Version:
+    def latest_with(self, subject: str, properties: Mapping[str, str]) -> Version:
+        """The latest version whose metadata has these properties."""
+        query = urlencode(
+            [pair for each in properties.items() for pair in zip(("key", "value"), each, strict=True)]
+        )
+        path = f"/subjects/{_quoted(subject)}/metadata?{query}"
+        return self._version(subject, self.ask("GET", path, f"subject {subject!r} with {dict(properties)}"))
+
+    def number_of(self, subject: str, schema_id: int) -> int | None:
+        """The version that a schema is under a subject; None where it is not there."""
+        path = f"/schemas/ids/{schema_id}/versions?deleted=true"
+
+        def find() -> int | None:
+            found = self.ask("GET", path, f"schema {schema_id}")
+            return max((int(each["version"]) for each in found if each["subject"] == subject), default=None)
+
+        return self._kept.get((subject, schema_id), find)
+
+    def look_up(self, subject: str, schema: Schema, *, normalize: bool = False) -> Version:
         """The version of the subject that has this very schema; NotRegistered when there is none."""
 
         def find() -> Version:
             what = f"this schema under subject {subject!r}"
-            found = self.ask("POST", f"/subjects/{_quoted(subject)}", what, _body(schema))
+            path = f"/subjects/{_quoted(subject)}{_NORMALIZED if normalize else ''}"
+            found = self.ask("POST", path, what, _body(schema))
             return Version(subject, int(found["version"]), int(found["id"]), schema)
 
-        return self._kept.get((subject, schema), find)
+        return self._kept.get((subject, schema, normalize), find)
 
-    def register(self, subject: str, schema: Schema) -> int:
+    def register(self, subject: str, schema: Schema, *, normalize: bool = False) -> int:
         """The id of the schema under the subject; the registry knows when it is there already."""
-        path = f"/subjects/{_quoted(subject)}/versions"
+        path = f"/subjects/{_quoted(subject)}/versions{_NORMALIZED if normalize else ''}"
         return int(self.ask("POST", path, f"registering under {subject!r}", _body(schema))["id"])
 
     def ask(self, method: str, path: str, what: str, body: Any = None) -> Any:
@@ -156,7 +195,14 @@ class SchemaRegistry:
         direct = tuple(_references(answer))
         found: dict[str, str] = {}
         self._gather(direct, found)
-        return Schema(answer.get("schemaType") or _AVRO, answer["schema"], tuple(found.items()), direct)
+        return Schema(
+            answer.get("schemaType") or _AVRO,
+            answer["schema"],
+            tuple(found.items()),
+            direct,
+            answer.get("metadata"),
+            answer.get("ruleSet"),
+        )
 
     def _gather(self, references: Iterable[Reference], found: dict[str, str]) -> None:
         """Puts the texts of references into `found`, and before each the texts that it refers to."""
@@ -175,12 +221,39 @@ class SchemaRegistry:
 
         data = None if body is None else json.dumps(body).encode()
         headers = {"Accept": _JSON, "Content-Type": _JSON}
+        if self._authorization:
+            headers["Authorization"] = self._authorization
         request = Request(url, data, headers, method=method)
-        with urlopen(request, timeout=self._timeout_seconds) as answer:
+        with urlopen(request, timeout=self._timeout_seconds, context=self._context(url)) as answer:
             text = answer.read(ANSWER_BYTES_MAX + 1)
         if len(text) > ANSWER_BYTES_MAX:
             raise ValueError(f"an answer of more than {ANSWER_BYTES_MAX} bytes")
-        return json.loads(text)
+        return json.loads(text) if text else None
+
+    def _context(self, url: str) -> SSLContext | None:
+        if self._tls is None or not url.startswith("https://"):
+            return None
+        from penstock.wire.tls import client_context
+
+        return client_context(self._tls)
+
+
+def basic(name: str, password: str) -> str:
+    """The header for a name and a password."""
+    return "Basic " + base64.b64encode(f"{name}:{password}".encode()).decode()
+
+
+def authorization_in(url: str) -> str:
+    """The header that stands as `user:password@` in an address; empty when none does."""
+    userinfo, at, _ = urlsplit(url).netloc.rpartition("@")
+    name, _, password = userinfo.partition(":")
+    return basic(unquote(name), unquote(password)) if at else ""
+
+
+def without_password(url: str) -> str:
+    """The address as it may be shown."""
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
 
 
 def _references(answer: Any) -> list[Reference]:

@@ -65,6 +65,11 @@ class Stream:
         )
         self._consumer.assign([TopicPartition(topic, p, offset) for p, offset in sorted(starts.items())])
 
+    @property
+    def partitions(self) -> frozenset[int]:
+        """What is read."""
+        return frozenset(self._positions)
+
     def poll(self, timeout_s: float, limit: int = DRAIN) -> list[Message]:
         """Up to `limit` records, waiting at most `timeout_s` for the first one.
 
@@ -87,6 +92,10 @@ class Stream:
         if self._failures and not messages:
             raise self._failures.pop(0)
         return messages
+
+    def position(self, partition: int) -> int:
+        """The next offset to be read."""
+        return self._positions[partition]
 
     def __iter__(self) -> Iterator[Message]:
         """Every record, for ever; it waits where there is none, and for a broker that went away."""

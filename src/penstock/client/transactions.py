@@ -11,16 +11,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, NamedTuple
 
+from penstock.client import errors
+from penstock.client.direct import cluster_of
 from penstock.client.errors import BrokerRefused, BrokerUnreachable, ClientError, TopicNotFound
+from penstock.client.librdkafka import Connection as LibraryConnection
 from penstock.protocol.apis import Api
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.topic_partition import TopicPartition
-from penstock.wire.cluster import Cluster
 from penstock.wire.connection import Connection
 from penstock.wire.coordinators import Coordinator, Kind
 from penstock.wire.deadline import Deadline
 from penstock.wire.errors import (
     DeadlineExceeded,
+    NotAuthenticated,
     Refused,
     Unreachable,
     WireError,
@@ -61,10 +64,13 @@ class OpenTransaction(NamedTuple):
 
 
 class Transactions:
-    def __init__(self, bootstrap_servers: str, *, timeout_s: float = 10.0) -> None:
+    def __init__(
+        self, bootstrap_servers: str, *, timeout_s: float = 10.0, settings: Mapping[str, Any] | None = None
+    ) -> None:
+        """`settings` are the client's, such as Kafka's security settings."""
         self._bootstrap_servers = bootstrap_servers
         self._timeout_s = timeout_s
-        self._cluster = Cluster(bootstrap_servers)
+        self._cluster = cluster_of(LibraryConnection(bootstrap_servers, timeout_s, settings))
 
     def listed(
         self, *, states: Sequence[str] = (), producer_ids: Sequence[int] = (), longer_than_ms: int = -1
@@ -211,6 +217,8 @@ class Transactions:
             yield Deadline(self._timeout_s)
         except (Unreachable, DeadlineExceeded) as error:
             raise BrokerUnreachable(self._bootstrap_servers, self._timeout_s, str(error)) from error
+        except NotAuthenticated as error:
+            raise errors.NotAuthenticated(self._bootstrap_servers, str(error)) from error
         except Refused as error:
             raise BrokerRefused(str(error), error.code.name) from error
         except WireError as error:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import confluent_kafka
 import pytest
 
 from penstock.client import (
@@ -349,7 +350,83 @@ def test_offsets_go_into_a_transaction(bootstrap: str, topic_of: Callable[..., s
             for each in records:
                 sender.send(target, each.value)
             sender.send_offsets_to_transaction({at: records[-1].offset + 1}, reader.group_metadata())
-        assert reader.committed([at])[at].offset == 5
+        deadline = time.monotonic() + 20  # the marker may come to the group a moment after the commit
+        while at not in (found := reader.committed([at])) and time.monotonic() < deadline:
+            pass
+        assert found[at].offset == 5
+
+
+@pytest.mark.parametrize("rebalances", [True, False], ids=["a rebalance", "a seek"])
+def test_what_moves_in_the_middle_of_a_poll_mixes_nothing(
+    bootstrap: str, topic: str, rebalances: bool
+) -> None:
+    """The library may rebalance or seek while it gathers records: those from before and those from where it
+    went must not be in one poll."""
+    with Producer({"bootstrap.servers": bootstrap}) as producer:
+        for number in range(30):
+            producer.send(topic, str(number).encode())
+
+    class FromTheStart(RebalanceListener):
+        def on_partitions_assigned(self, partitions: Sequence[TopicPartition]) -> None:
+            for each in partitions:
+                reader.seek(each, 0)
+
+    class Moving:
+        """The library, which moves after some records of a batch."""
+
+        def __init__(self, library: Any) -> None:
+            self._library, self.done = library, False
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._library, name)
+
+        def consume(self, count: int, timeout: float) -> list[Any]:
+            before = self._library.consume(3, 5)
+            if self.done or not before:
+                return list(before)
+            self.done = True
+            if rebalances:
+                reader._rebalances.on_assigned(self._library, self._library.assignment())
+            else:
+                self._library.seek(confluent_kafka.TopicPartition(topic, 0, 0))
+            return [*before, *self._library.consume(3, 5)]
+
+    with consumer(bootstrap, topic, max_poll_records=10) as reader:
+        reader.subscribe([topic], FromTheStart())
+        assert next(iter(poll_until(reader, 1))).offset == 0
+        begin = 0 if rebalances else reader.position(TopicPartition(topic, 0))
+        reader._library = Moving(reader._library)
+        offsets: list[int] = []
+        deadline = time.monotonic() + 20
+        while (not offsets or offsets[-1] < 29) and time.monotonic() < deadline:
+            offsets += [record.offset for record in reader.poll(0.5)]
+        assert reader._library.done
+        assert offsets == list(range(begin, 30))
+
+
+def test_the_position_is_behind_the_marker_of_a_transaction(bootstrap: str, topic: str) -> None:
+    with Producer({"bootstrap.servers": bootstrap, "transactional.id": topic}) as producer:
+        producer.init_transactions()
+        with producer.transaction():
+            producer.send(topic, b"a")
+        producer.begin_transaction()
+        producer.send(topic, b"aborted")
+        producer.flush()
+        producer.abort_transaction()
+    at = TopicPartition(topic, 0)
+    reading = {"bootstrap.servers": bootstrap, "group.id": topic, "auto.offset.reset": "earliest"}
+    with Consumer({**reading, "isolation.level": "read_committed"}) as consumer:
+        consumer.subscribe([topic])
+        assert [record.value for record in poll_until(consumer, 1)] == [b"a"]
+        (end,) = consumer.end_offsets([at]).values()
+        deadline = time.monotonic() + 20
+        while consumer.position(at) < end and time.monotonic() < deadline:
+            assert not consumer.poll(0.5)
+        assert (consumer.position(at), end) == (4, 4)
+        consumer.commit_sync()
+        assert consumer.committed([at])[at].offset == 4
+        consumer.seek_to_beginning()
+        assert [record.value for record in poll_until(consumer, 1)] == [b"a"]
 
 
 def test_another_thread_may_not_use_it(bootstrap: str, topic: str) -> None:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import subprocess
+import sys
 import threading
+import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
@@ -346,6 +350,50 @@ def test_metrics_count_what_was_sent_and_what_failed(bootstrap: str, topic: str)
     assert metrics["record-error-total"] == 1
 
 
+def test_metrics_still_count_what_an_earlier_flush_waited_for(bootstrap: str, topic: str) -> None:
+    with producer(bootstrap) as sender:
+        for _ in range(3):
+            sender.send(topic, b"x")
+            sender.flush()
+        assert sender.metrics()["record-send-total"] == 3
+
+
+def test_a_future_of_a_large_record_is_small(bootstrap: str, topic: str) -> None:
+    with producer(bootstrap) as sender:
+        futures = [sender.send(topic, b"x" * 100_000) for _ in range(20)]
+        sender.flush()
+        tracemalloc.start()
+        more = [sender.send(topic, b"x" * 100_000) for _ in range(20)]
+        sender.flush()
+        kept = tracemalloc.get_traced_memory()[0]
+        tracemalloc.stop()
+    assert kept < 200_000
+    assert [each.result(0).offset for each in futures + more] == list(range(40))
+
+
+def test_without_a_compiler_the_producer_does_the_same() -> None:
+    program = """
+from penstock.client import Producer
+from penstock.client.api import sent
+from penstock.testing import Broker
+with Broker() as broker, Producer({"bootstrap.servers": broker.bootstrap_servers}) as producer:
+    heard = []
+    futures = [
+        producer.send("t", b"v", callback=lambda found, error: heard.append(found.offset)) for _ in range(5)
+    ]
+    futures.append(producer.send("t", b"v" * 2_000_000))
+    producer.flush()
+    print(sent.ACTIVE, [each.result(0).offset for each in futures[:5]], heard)
+    print(type(futures[5].exception(0)).__name__, producer.metrics()["record-send-total"])
+"""
+    environment = {**os.environ, "PENSTOCK_PURE_WALK": "1"}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
+    assert done.stdout.splitlines() == [
+        "pure [0, 1, 2, 3, 4] [0, 1, 2, 3, 4]",
+        "RecordTooLargeException 5",
+    ], done.stderr
+
+
 def test_partitions_are_described(bootstrap: str, topic_of: Callable[..., str]) -> None:
     topic = topic_of(2)
     with producer(bootstrap) as sender:
@@ -364,8 +412,15 @@ def test_partitions_are_described(bootstrap: str, topic_of: Callable[..., str]) 
         ({"transactional.id": "t", "enable.idempotence": "false"}, r"transactional\.id needs"),
         ({"sasl.login.class": "x"}, "cannot be honoured: librdkafka has no Java log-in classes"),
         ({"partitioner.class": "no.such.Class"}, r"partitioner\.class=no\.such\.Class names no class"),
-        ({"ssl.truststore.location": "/x.jks"}, "reads PEM files"),
-        ({"sasl.jaas.config": "com.sun.Krb5LoginModule required;"}, "takes PlainLoginModule"),
+        ({"security.protocol": "SSL", "ssl.truststore.location": "/x.jks"}, r"/x\.jks cannot be read"),
+        (
+            {
+                "security.protocol": "SASL_SSL",
+                "sasl.mechanism": "PLAIN",
+                "sasl.jaas.config": "com.sun.Krb5LoginModule required;",
+            },
+            "PLAIN needs .*PlainLoginModule",
+        ),
     ],
 )
 def test_a_wrong_setting_is_refused_with_the_reason(settings: dict[str, Any], words: str) -> None:

@@ -17,8 +17,8 @@ from typing import Any, Final, ParamSpec, Self, TypeVar
 
 from penstock.client.api.consumer import Consumer
 from penstock.client.api.exceptions import ProducerFencedException, WakeupException
-from penstock.client.api.futures import RecordFuture
-from penstock.client.api.producer import Producer, WouldBlock
+from penstock.client.api.futures import RecordFuture, WouldBlock
+from penstock.client.api.producer import Producer
 from penstock.client.api.rebalancing import RebalanceListener
 from penstock.client.api.records import (
     ConsumerRecord,

@@ -33,7 +33,7 @@ from penstock.client.api.exceptions import (
 from penstock.client.api.interceptors import Interceptors
 from penstock.client.api.metadata import PartitionInfo, partitions_for
 from penstock.client.api.metrics import INTERVAL_MS, LibraryStatistics
-from penstock.client.api.offsets import from_library, partitions_of, partitions_to_library, to_library
+from penstock.client.api.offsets import from_library, partitions_of, partitions_to_library, rises, to_library
 from penstock.client.api.rebalancing import RebalanceListener, Rebalances
 from penstock.client.api.records import ConsumerRecord, ConsumerRecords, OffsetAndMetadata, OffsetAndTimestamp
 from penstock.client.api.settings import consumer_settings, wire_settings
@@ -406,16 +406,29 @@ class Consumer:
             with translated("poll"):
                 first = self._library.poll(min(left, _WAKEUP_SECONDS))
             self._rebalances.raise_failure()
-            if first is not None:
+            if first is not None and not self._at_end(first):
+                before = self._rebalances.count
                 with translated("poll"):
-                    return [first, *self._library.consume(self._max_poll_records - 1, 0)]
-            if left <= 0:
+                    raw = [first, *self._library.consume(self._max_poll_records - 1, 0)]
+                if self._rebalances.count == before and rises(raw):
+                    return raw
+                self._read_again(raw)
+            if left <= 0 and first is None:
                 return []
+
+    def _read_again(self, raw: Iterable[Any]) -> None:
+        """The library rebalanced or sought while it gathered these: some of them may be from before, and of
+        partitions that go on at another offset since. In Java a poll never returns both."""
+        found = {TopicPartition(each.topic(), each.partition()) for each in raw if each.topic() is not None}
+        still = found & set(partitions_of(self._library.assignment()))
+        self._seek({at: self._positions.get(at) or self._resolved(at) for at in still})
 
     def _decoded(self, raw: list[Any]) -> list[ConsumerRecord]:
         """Positions move with each record, so what follows a broken one is not lost: it is read again."""
         records: list[ConsumerRecord] = []
         for number, message in enumerate(raw):
+            if self._at_end(message):
+                continue
             if (error := message.error()) is not None:
                 failure = from_librdkafka(error, "poll")
                 if isinstance(failure, RetriableException):
@@ -437,6 +450,19 @@ class Consumer:
             self._positions[at] = OffsetAndMetadata(offset + 1, "", message.leader_epoch())
         self._records_total += len(records)
         return records
+
+    def _at_end(self, message: Any) -> bool:
+        """Whether this is no record but the end of a partition. As in Java the position is there then, behind
+        the markers of transactions and what was aborted: else a reader would never have no lag."""
+        error = message.error()
+        if error is None or error.name() != "_PARTITION_EOF":
+            return False
+        at = TopicPartition(message.topic(), message.partition())
+        before = self._positions.get(at)
+        if before is None or before.offset < message.offset():
+            epoch = None if before is None else before.leader_epoch
+            self._positions[at] = OffsetAndMetadata(message.offset(), "", epoch)
+        return True
 
     def _rewind(self, raw: Iterable[Any], failure: KafkaException | None) -> None:
         """The library has handed out what this poll does not return: the next one reads it again. A
@@ -466,9 +492,19 @@ class Consumer:
                     # A partition that was assigned a moment ago is not read from yet.
                     if error.args[0].name() != "_STATE" or time.monotonic() > deadline:
                         raise from_librdkafka(error, f"seek in {at.topic}-{at.partition}") from error
+                    if self._assigned_by_hand:
+                        self._begin_at(at, target)  # without an offset to begin at it never will be
+                        break
                     self._woken.wait(0.01)
                     self._check_woken()
             self._positions[at] = target
+
+    def _begin_at(self, at: TopicPartition, target: OffsetAndMetadata) -> None:
+        self._positions[at] = target
+        assigned = partitions_of(self._library.assignment())
+        self._library.assign([self._start(each) for each in assigned])
+        if still := self._paused & set(assigned):
+            self._library.pause(partitions_to_library(still))
 
     def _seek_to(self, partitions: Iterable[TopicPartition], choose: Callable[[int, int], int]) -> None:
         self._seek({at: OffsetAndMetadata(choose(*self._watermarks(at))) for at in partitions})

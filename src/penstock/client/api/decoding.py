@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from penstock.client.api import plugins, serializers
-from penstock.client.api.exceptions import SerializationException
+from penstock.client.api.exceptions import RecordDeserializationException
 from penstock.client.api.records import ConsumerRecord
 from penstock.client.api.serializers import BytesDeserializer
+from penstock.protocol.topic_partition import TopicPartition
 
 TIMESTAMP_TYPES: Final = {1: "CreateTime", 2: "LogAppendTime"}
 """Java's names for librdkafka's numbers."""
@@ -20,7 +21,7 @@ class Decoder:
         self._key = _deserializer("key", key or own.get("key.deserializer"), settings)
         self._value = _deserializer("value", value or own.get("value.deserializer"), settings)
 
-    def record(self, message: Any) -> ConsumerRecord:
+    def record(self, message: Any, delivery_count: int | None = None) -> ConsumerRecord:
         kind, timestamp = message.timestamp()
         key, value = message.key(), message.value()
         return ConsumerRecord(
@@ -33,6 +34,7 @@ class Decoder:
             message.headers() or (),
             message.leader_epoch(),
             TIMESTAMP_TYPES.get(kind),
+            delivery_count,
         )
 
     def close(self) -> None:
@@ -52,7 +54,9 @@ def _deserialized(deserializer: Any, message: Any, data: bytes, side: str) -> An
     try:
         return deserializer.deserialize(message.topic(), data)
     except Exception as error:
-        raise SerializationException(
+        raise RecordDeserializationException(
             f"Error deserializing the {side} of {message.topic()}-{message.partition()} at offset "
-            f"{message.offset()}: {error} If needed, seek past the record to continue consumption."
+            f"{message.offset()}: {error} If needed, seek past the record to continue consumption.",
+            TopicPartition(message.topic(), message.partition()),
+            message.offset(),
         ) from error

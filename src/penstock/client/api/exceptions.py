@@ -4,6 +4,7 @@
     └── KafkaException
         ├── ConfigException                      a setting is unknown, wrong, or cannot be honoured
         ├── SerializationException               a serializer or deserializer failed
+        │   └── RecordDeserializationException   of a record; `.topic_partition`, `.offset`
         ├── WakeupException                      `wakeup()` was called
         ├── IllegalStateException                the call does not fit the client's state
         ├── InvalidOffsetException
@@ -33,6 +34,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from penstock.client.errors import ClientError
+from penstock.protocol.topic_partition import TopicPartition
 
 
 class KafkaException(ClientError):
@@ -45,6 +47,14 @@ class ConfigException(KafkaException): ...
 
 
 class SerializationException(KafkaException): ...
+
+
+class RecordDeserializationException(SerializationException):
+    """Where the record is that could not be read: `topic_partition` and `offset`."""
+
+    def __init__(self, message: str, topic_partition: TopicPartition, offset: int) -> None:
+        super().__init__(message)
+        self.topic_partition, self.offset = topic_partition, offset
 
 
 class WakeupException(KafkaException): ...
@@ -295,6 +305,8 @@ def from_librdkafka(error: Any, doing: str = "") -> KafkaException:
     name, text = kafka_error.name(), kafka_error.str().strip().removesuffix(".")
     message = f"Could not {doing}: {text} ({name})." if doing else f"{text} ({name})."
     kind = _BY_NAME.get(name, RetriableException if kafka_error.retriable() else ApiException)
+    if name == "_AUTO_OFFSET_RESET" and "out of range" in text.lower():
+        kind = OffsetOutOfRangeException  # the library has one error for both, and says which in its text
     if issubclass(kind, ApiException):
         return kind(message, name)
     return kind(message)

@@ -11,36 +11,26 @@ from collections.abc import Callable, Generator
 from threading import Condition
 from typing import Any, Final
 
-from penstock.client.api.exceptions import TimeoutException
+from penstock.client.api.exceptions import KafkaException, TimeoutException, from_librdkafka
 from penstock.client.api.records import RecordMetadata
+from penstock.client.api.sent import Report, metadata_of, waiting
 
 _log = logging.getLogger(__name__)
 _RESOLVED: Final = Condition()
 """One for all: waiting for a single record is rare, so each future does not need its own lock."""
 
 
-_waiting: list[None] = []
-"""One item for each thread that waits. Read without the lock."""
+class RecordFuture(Report):
+    """The library calls it with its report, which ends it."""
 
-
-class RecordFuture:
-    __slots__ = ("_callbacks", "_error", "_metadata")
-
-    def __init__(self) -> None:
-        self._metadata: RecordMetadata | None = None
-        self._error: Exception | None = None
-        self._callbacks: list[Callable[[RecordFuture], Any]] | None = None
-
-    def done(self) -> bool:
-        return self._metadata is not None or self._error is not None
+    __slots__ = ()
 
     def result(self, timeout: float | None = None) -> RecordMetadata:
         """Where the record is; raises what became of it instead."""
         self._wait(timeout)
         if self._error is not None:
             raise self._error
-        assert self._metadata is not None
-        return self._metadata
+        return self._metadata()
 
     get = result  # Java's name
 
@@ -52,7 +42,7 @@ class RecordFuture:
         """Called once, by the producer's thread, or at once if the future is done."""
         with _RESOLVED:
             self._callbacks = [*(self._callbacks or ()), callback]
-        if self.done():  # perhaps since before: then `resolve` has not seen it
+        if self.done():  # perhaps since before: then `_tell` has not seen it
             self._call_back()
 
     def __await__(self) -> Generator[Any, None, RecordMetadata]:
@@ -71,11 +61,27 @@ class RecordFuture:
         yield from resolved.__await__()
         return self.result(0)
 
-    def resolve(self, metadata: RecordMetadata | None, error: Exception | None) -> None:
-        """By the producer, once. The lock is taken only where somebody waits or has left a callback: both
-        look at the result again after they said so."""
-        self._metadata, self._error = metadata, error
-        if _waiting:
+    def end(self, metadata: RecordMetadata | None, error: KafkaException | None) -> None:
+        """Interceptors hear of it first, then the future, then the callback."""
+        self._owner.on_report(metadata, error)
+        self._report, self._error = metadata, error
+        self._tell()
+        if self._callback is not None:
+            try:
+                self._callback(metadata, error)
+            except Exception:
+                _log.exception("a callback of a record failed")
+
+    def _ended(self, error: Any, message: Any) -> None:
+        if error is None:
+            self.end(metadata_of(message), None)
+        else:
+            self.end(None, from_librdkafka(error, f"write to topic {message.topic()!r}"))
+
+    def _tell(self) -> None:
+        """The lock is taken only where somebody waits or has left a callback: both look at the result again
+        after they said so."""
+        if waiting:
             with _RESOLVED:
                 _RESOLVED.notify_all()
         if self._callbacks is not None:
@@ -94,9 +100,17 @@ class RecordFuture:
         if self.done():
             return
         with _RESOLVED:
-            _waiting.append(None)
+            waiting.append(None)
             try:
                 if not _RESOLVED.wait_for(self.done, timeout):
                     raise TimeoutException(f"The record has no answer after {timeout:g} s.")
             finally:
-                _waiting.pop()
+                waiting.pop()
+
+
+class WouldBlock(Exception):
+    """A record cannot be queued without waiting for metadata or for room. `go_on` waits, and queues it."""
+
+    def __init__(self, go_on: Callable[[], RecordFuture]) -> None:
+        super().__init__()
+        self.go_on = go_on

@@ -32,19 +32,22 @@ class TopicPartitions:
     def __init__(self, client: Any, max_age_ms: int) -> None:
         self._client = client
         self._max_age = max_age_ms / 1000
-        self._known: dict[str, tuple[int, float]] = {}
+        self._known: dict[str, int] = {}
+        self.known_until: dict[str, float] = {}
+        """The monotonic time at which the number is too old; shared with the short way of sending."""
         self._closed = Event()
 
     def count(self, topic: str, max_block_ms: int, at_least: int = 1) -> int:
         """How many there are. Waits for a topic, or a partition of it, that is not there yet."""
         if self.knows(topic, at_least):
-            return self._known[topic][0]
+            return self._known[topic]
         deadline = time.monotonic() + max_block_ms / 1000
         count = 0
         while True:
             count = self._ask(topic, deadline) or count
             if count >= at_least:
-                self._known[topic] = count, time.monotonic()
+                self._known[topic] = count
+                self.known_until[topic] = time.monotonic() + self._max_age
                 return count
             if time.monotonic() >= deadline:
                 raise TimeoutException(_missing(topic, count, at_least, max_block_ms), "_TIMED_OUT")
@@ -53,7 +56,7 @@ class TopicPartitions:
     def knows(self, topic: str, at_least: int = 1) -> bool:
         """Whether `count` answers without asking."""
         found = self._known.get(topic)
-        return found is not None and found[0] >= at_least and time.monotonic() - found[1] < self._max_age
+        return found is not None and found >= at_least and time.monotonic() < self.known_until[topic]
 
     def _ask(self, topic: str, deadline: float) -> int:
         """Zero while nobody knows it."""

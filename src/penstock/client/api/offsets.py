@@ -47,3 +47,15 @@ def from_library(found: Iterable[Any]) -> dict[TopicPartition, OffsetAndMetadata
                 each.offset, each.metadata or "", epoch
             )
     return offsets
+
+
+def rises(messages: Iterable[Any]) -> bool:
+    """Whether the offsets of each partition rise, as those of one read do."""
+    last: dict[tuple[str, int], int] = {}
+    for message in messages:
+        if message.error() is None:
+            at = message.topic(), message.partition()
+            if message.offset() <= last.get(at, -1):
+                return False
+            last[at] = message.offset()
+    return True

@@ -9,12 +9,15 @@ from importlib import import_module
 from typing import Any
 
 from penstock.client.api.exceptions import ConfigException
+from penstock.client.api.serializers import REGISTRY_SERDES
 
 
 def plugin(setting: str, given: Any, known: Mapping[str, Any]) -> Any:
     """The object for a setting's value; None where a Java name stands for the built-in way."""
     if isinstance(given, str):
-        given = known[given] if given in known else _imported(setting, given)
+        given = known[given] if given in known else REGISTRY_SERDES.get(given, given)
+    if isinstance(given, str):
+        given = _imported(setting, given)
     return given() if inspect.isclass(given) else given
 
 

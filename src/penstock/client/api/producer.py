@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
 from threading import Event, Lock, Thread, current_thread
@@ -20,8 +20,10 @@ from penstock.client.api import partitioners, plugins, serializers
 from penstock.client.api.arrow_sending import ArrowSender
 from penstock.client.api.exceptions import (
     ApiException,
+    AuthorizationException,
     BufferExhaustedException,
     IllegalStateException,
+    InvalidProducerEpochException,
     KafkaException,
     ProducerFencedException,
     RecordTooLargeException,
@@ -30,12 +32,13 @@ from penstock.client.api.exceptions import (
     from_librdkafka,
     translated,
 )
-from penstock.client.api.futures import RecordFuture
+from penstock.client.api.futures import RecordFuture, WouldBlock
 from penstock.client.api.interceptors import Interceptors
 from penstock.client.api.metadata import PartitionInfo, TopicPartitions, partitions_for
 from penstock.client.api.metrics import INTERVAL_MS, LibraryStatistics
 from penstock.client.api.partitioners import ClusterView
 from penstock.client.api.records import Headers, OffsetAndMetadata, ProducerRecord, RecordMetadata
+from penstock.client.api.sent import OVERHEAD_BYTES, Callback, Sends, Wave
 from penstock.client.api.serializers import BytesSerializer
 from penstock.client.api.settings import producer_settings, wire_settings
 from penstock.records.codecs import Codec
@@ -47,77 +50,13 @@ from penstock.protocol.topic_partition import TopicPartition
 
 _log = logging.getLogger(__name__)
 
-Callback = Callable[[RecordMetadata | None, Exception | None], Any]
-
-_OVERHEAD_BYTES: Final = 61 + 21 + 10
-"""Of a batch with one record at most: header, record's fields, and the lengths of key and value."""
 _POLL_SECONDS: Final = 0.1
 _IDLE_SECONDS: Final = 0.5
+_FATAL: Final = (ProducerFencedException, InvalidProducerEpochException, AuthorizationException)
+"""Errors of a record that a commit raises itself. After any other, Java's only says to abort."""
 
 
-class _Wave:
-    """Records between two calls of `flush`. Callers count `sent` under a lock, the serving thread
-    `resolved`."""
-
-    __slots__ = ("resolved", "sent")
-
-    def __init__(self) -> None:
-        self.sent = 0
-        self.resolved = 0
-
-
-_NO_WAVE: Final = _Wave()
-"""Of a record that was not handed to the library."""
-
-
-class _Sent(RecordFuture):
-    """A future that the library calls with its report."""
-
-    __slots__ = ("_callback", "_producer", "wave")
-
-    def __init__(self, producer: Producer, callback: Callback | None) -> None:
-        super().__init__()
-        self._producer = producer
-        self._callback = callback
-        self.wave = _NO_WAVE
-
-    def __call__(self, error: Any, message: Any) -> None:
-        self.wave.resolved += 1
-        if error is not None:
-            self.end(None, from_librdkafka(error, f"write to topic {message.topic()!r}"))
-            return
-        kind, timestamp = message.timestamp()
-        offset = message.offset()
-        self.end(
-            RecordMetadata(
-                message.topic(),
-                message.partition(),
-                -1 if offset is None else offset,
-                timestamp if kind else -1,
-            ),
-            None,
-        )
-
-    def end(self, metadata: RecordMetadata | None, error: KafkaException | None) -> None:
-        """Interceptors hear of it first, then the future, then the callback."""
-        self._producer.on_report(metadata, error)
-        self.resolve(metadata, error)
-        if self._callback is not None:
-            try:
-                self._callback(metadata, error)
-            except Exception:
-                _log.exception("a callback of a record failed")
-
-
-class WouldBlock(Exception):
-    """A record cannot be queued without waiting for metadata or for room. `go_on` waits, and queues it."""
-
-    def __init__(self, go_on: Callable[[], RecordFuture]) -> None:
-        super().__init__()
-        self.go_on = go_on
-
-
-class Producer:
+class Producer(Sends):
     """`Producer({"bootstrap.servers": …, "key.serializer": StringSerializer, …})`; a context manager that
     closes it. Safe for many threads."""
 
@@ -126,6 +65,7 @@ class Producer:
     ) -> None:
         import confluent_kafka
 
+        super().__init__()
         library, own, given = producer_settings(settings)
         self._key_serializer = _serializer("key", key_serializer or own.get("key.serializer"), given)
         self._value_serializer = _serializer("value", value_serializer or own.get("value.serializer"), given)
@@ -149,23 +89,33 @@ class Producer:
         self._cluster = ClusterView(lambda topic: self._topics.count(topic, self._max_block_ms))
         self._transactional = "transactional.id" in library
         self._lock = Lock()
-        self._wave = _Wave()
-        self._waves = [self._wave]
+        self._make, self._produce = RecordFuture, self._library.produce
+        self._topics.known_until = self.known_until
+        self._waves = [self.wave]
+        self._sent_before = 0  # of waves that are over
         self._given = given
         self._codec = Codec[str(library["compression.type"]).upper()]
         self._delivery_seconds = library["delivery.timeout.ms"] / 1000
         self._arrow: ArrowSender | None = None
         self._errors = 0
-        self._send_failure: ApiException | None = None
+        self._send_failure: KafkaException | None = None
         self._closed = False
+        self.hears_all = self._interceptors.sees_acknowledgements
+        self._library_error: type[Exception] = confluent_kafka.KafkaException
         self._work = Event()
         self._progress = Event()
         self._waiting_for_room = False  # a hint: a waiting thread looks again soon without being told
         self._polling = Lock()  # one thread serves reports at a time: that keeps their order
         self._server = Thread(target=self._serve, name="penstock-producer", daemon=True)
         self._server.start()
+        self._plain = (
+            self._partitioner is None
+            and not self._interceptors.sees_sends
+            and type(self._key_serializer) is BytesSerializer
+            and type(self._value_serializer) is BytesSerializer
+        )
 
-    def send(
+    def _send_long(
         self,
         topic: str | ProducerRecord,
         value: Any = None,
@@ -175,9 +125,9 @@ class Producer:
         timestamp: int | None = None,
         callback: Callback | None = None,
         *,
-        _blocking: bool = True,
+        blocking: bool = True,
     ) -> RecordFuture:
-        """Queue a record. Blocks for `max.block.ms` at most, for the topic's metadata or for room."""
+        """With serializers, interceptors and a partitioner, and where something must be waited for."""
         if self._closed:
             raise IllegalStateException("Cannot send: the producer is closed.")
         named = list(headers.items() if isinstance(headers, Mapping) else headers) if headers else []
@@ -191,7 +141,7 @@ class Producer:
             partition, named, timestamp = record.partition, list(record.headers), record.timestamp
         key_bytes = _serialized(self._key_serializer, topic, key, "key")
         value_bytes = _serialized(self._value_serializer, topic, value, "value")
-        future = _Sent(self, callback)
+        future = RecordFuture(self, callback, self.wave)
         arguments: dict[str, Any] = {"topic": topic, "value": value_bytes, "key": key_bytes}
         if timestamp is not None:
             arguments["timestamp"] = timestamp
@@ -204,7 +154,7 @@ class Producer:
             return self._refuse(future, error)
         if chosen is not None:
             arguments["partition"] = chosen
-        return self._queue(arguments, future, _blocking)
+        return self._queue(arguments, future, blocking)
 
     def send_nowait(
         self, topic: str, value: Any = None, key: Any = None, partition: int | None = None, **more: Any
@@ -212,7 +162,7 @@ class Producer:
         """As `send`, but raises `WouldBlock` where that would wait."""
         if not self._topics.knows(topic, (partition or 0) + 1):
             raise WouldBlock(partial(self.send, topic, value, key, partition, **more))
-        return self.send(topic, value, key, partition, **more, _blocking=False)
+        return self._send_long(topic, value, key, partition, **more, blocking=False)
 
     def send_arrow(self, topic: str, batch: pa.RecordBatch) -> None:
         """Send the rows of an Arrow batch: value, and key, headers, timestamp and partition where it has
@@ -236,8 +186,9 @@ class Producer:
             self._arrow.flush()
         with self._lock:
             before = [wave for wave in self._waves if wave.resolved < wave.sent]
-            self._wave = _Wave()
-            self._waves = [*before, self._wave]
+            self._sent_before += sum(wave.sent for wave in self._waves if wave not in before)
+            self.wave = Wave()
+            self._waves = [*before, self.wave]
         deadline = None if timeout is None else time.monotonic() + timeout
         while any(wave.resolved < wave.sent for wave in before):
             if deadline is not None and time.monotonic() >= deadline:
@@ -254,7 +205,7 @@ class Producer:
     def metrics(self) -> dict[str, float]:
         """Java's names; a snapshot. What librdkafka reports itself is up to five seconds old."""
         with self._lock:
-            sent = sum(wave.sent for wave in self._waves)
+            sent = self._sent_before + sum(wave.sent for wave in self._waves)
         return {
             **self._statistics.metrics(),
             "record-send-total": sent + (self._arrow.acknowledged if self._arrow is not None else 0),
@@ -313,6 +264,7 @@ class Producer:
         if self._closed:
             return
         self._closed = True
+        self._plain = False
         with suppress(KafkaException):
             self.flush(timeout)
         with suppress(KafkaException), translated("close"), self._polling:
@@ -338,15 +290,15 @@ class Producer:
         """A record has its answer. Called by its future, before that is resolved."""
         if error is not None:
             self._errors += 1
+            if self._transactional and not isinstance(error, _FATAL):
+                self._send_failure = error
         if self._interceptors.sees_acknowledgements:
             self._interceptors.on_acknowledgement(metadata, error)
-        if self._waiting_for_room:
-            self._progress.set()
 
     def _arrow_sender(self) -> ArrowSender:
         return ArrowSender(Cluster.of(wire_settings(self._given)), self._codec, self._delivery_seconds)
 
-    def _queue(self, arguments: dict[str, Any], future: _Sent, blocking: bool) -> RecordFuture:
+    def _queue(self, arguments: dict[str, Any], future: RecordFuture, blocking: bool) -> RecordFuture:
         """Hand a record to the library; wait for room while its buffer is full."""
         deadline: float | None = None
         try:
@@ -356,30 +308,25 @@ class Producer:
                 deadline = self._wait_for_room(deadline)
         except ApiException as error:
             return self._refuse(future, error)
-        if not self._work.is_set():
+        if self._idle:
             self._work.set()
         return future
 
-    def _offered(self, arguments: dict[str, Any], future: _Sent) -> bool:
+    def _offered(self, arguments: dict[str, Any], future: RecordFuture) -> bool:
         """False where the buffer has no room."""
-        import confluent_kafka
-
-        with self._lock:
-            wave = future.wave = self._wave
-            wave.sent += 1
+        wave = future.begin(self)
         try:
             self._library.produce(on_delivery=future, **arguments)
             return True
         except BaseException as error:
-            with self._lock:
-                wave.sent -= 1
+            wave.take_back()
             if isinstance(error, BufferError):
                 return False
-            if isinstance(error, confluent_kafka.KafkaException):
+            if isinstance(error, self._library_error):
                 raise from_librdkafka(error, f"write to topic {arguments['topic']!r}") from error
             raise
 
-    def _refuse(self, future: _Sent, error: ApiException) -> RecordFuture:
+    def _refuse(self, future: RecordFuture, error: KafkaException) -> RecordFuture:
         """As in Java, the future has the error, and a transaction can only be aborted."""
         self._send_failure = error
         future.end(None, error)
@@ -409,7 +356,7 @@ class Producer:
         return chosen
 
     def _check_size(self, key: bytes | None, value: bytes | None, headers: Headers) -> None:
-        size = _OVERHEAD_BYTES + (len(key) if key else 0) + (len(value) if value else 0)
+        size = OVERHEAD_BYTES + (len(key) if key else 0) + (len(value) if value else 0)
         if headers:
             size += sum(len(name.encode()) + len(data or b"") + 10 for name, data in headers)
         if size <= self._largest:
@@ -448,9 +395,15 @@ class Producer:
         while not self._closed or len(self._library):
             with self._polling:
                 self._library.poll(_POLL_SECONDS if len(self._library) else 0)
-            if not len(self._library) and not self._closed:
-                self._work.clear()
+            if self._waiting_for_room:
+                self._progress.set()
+            if len(self._library) or self._closed:
+                continue
+            self._work.clear()
+            self._idle = True  # a record that was queued before is seen below; one that comes later wakes us
+            if not len(self._library):
                 self._work.wait(_IDLE_SECONDS)
+            self._idle = False
 
 
 def _serializer(side: str, given: Any, settings: dict[str, Any]) -> Any:

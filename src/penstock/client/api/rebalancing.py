@@ -45,6 +45,8 @@ class Rebalances:
         self._commits = commits
         self._drop = drop
         self._failure: Exception | None = None
+        self.count = 0
+        """How often partitions came or went."""
 
     def subscribe_with(self, library: Any) -> Callable[[list[str]], None]:
         """The library's `subscribe`, which calls these."""
@@ -53,6 +55,7 @@ class Rebalances:
         )
 
     def on_assigned(self, library: Any, partitions: list[Any]) -> None:
+        self.count += 1
         if self._cooperative:
             library.incremental_assign(partitions)
         else:
@@ -60,11 +63,13 @@ class Rebalances:
         self._listen(self.listener.on_partitions_assigned, partitions)
 
     def on_revoked(self, library: Any, partitions: list[Any]) -> None:
+        self.count += 1
         self._commits.maybe_auto(now=True)
         self._listen(self.listener.on_partitions_revoked, partitions)
         self._unassign(library, partitions)
 
     def on_lost(self, library: Any, partitions: list[Any]) -> None:
+        self.count += 1
         self._listen(self.listener.on_partitions_lost, partitions)
         self._unassign(library, partitions)
 

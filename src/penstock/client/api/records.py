@@ -55,6 +55,7 @@ class ConsumerRecord(NamedTuple):
     headers: Headers
     leader_epoch: int | None = None
     timestamp_type: str | None = None  # "CreateTime" or "LogAppendTime"; None where there is no timestamp
+    delivery_count: int | None = None  # of a share group: how often a member was given it
 
 
 class ConsumerRecords(Sequence[ConsumerRecord]):

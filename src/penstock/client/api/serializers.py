@@ -223,6 +223,18 @@ BY_JAVA_NAME: Final[dict[str, type]] = {
     "org.apache.kafka.common.serialization.ByteBufferDeserializer": BytesDeserializer,
 }
 
+_CONFLUENT: Final = "io.confluent.kafka.serializers"
+REGISTRY_SERDES: Final[dict[str, str]] = {
+    f"{_CONFLUENT}.{package}{name}{kind}": f"penstock.client.serdes.{module}:{name}{kind}"
+    for package, name, module in (
+        ("", "KafkaAvro", "avro"),
+        ("json.", "KafkaJsonSchema", "json_schema"),
+        ("protobuf.", "KafkaProtobuf", "protobuf"),
+    )
+    for kind in ("Serializer", "Deserializer")
+}
+"""Confluent's Java names for the classes of `penstock.client.serdes`, imported when one is named."""
+
 
 def of_function(function: Callable[[Any], Any]) -> _OfFunction:
     """A serializer or deserializer that calls a plain function of the value."""

@@ -13,8 +13,9 @@ from typing import Any, Final, NamedTuple
 
 from penstock.client.api import values
 from penstock.client.api.exceptions import ConfigException
+from penstock.client.errors import InvalidValue
+from penstock.client.secured import JAVA_NAMES, SHARED_NAMES, is_java, library_settings
 from penstock.security.client_settings import ClientSettings, ClientSettingsError
-from penstock.security.jaas import JaasError, parse_jaas
 
 LIBRDKAFKA: Final = "librdkafka."
 
@@ -54,10 +55,6 @@ COMMON: Final[dict[str, Rule]] = {
     "ssl.endpoint.identification.algorithm": Rule(values.identification),
     "ssl.cipher.suites": Rule(values.text),
     "ssl.key.password": Rule(values.text),
-    "ssl.keystore.password": Rule(values.text),
-    "ssl.keystore.certificate.chain": Rule(values.text, None, "ssl.certificate.pem"),
-    "ssl.keystore.key": Rule(values.text, None, "ssl.key.pem"),
-    "ssl.truststore.certificates": Rule(values.text, None, "ssl.ca.pem"),
 }
 PRODUCER: Final[dict[str, Rule]] = {
     **COMMON,
@@ -92,6 +89,18 @@ CONSUMER: Final[dict[str, Rule]] = {
     "partition.assignment.strategy": Rule(values.assignors, ["range", "cooperative-sticky"]),
     "session.timeout.ms": Rule(values.whole, 45_000),
 }
+SHARE: Final[dict[str, Rule]] = {
+    **COMMON,
+    **{
+        name: CONSUMER[name]
+        for name in (
+            *("group.id", "check.crcs", "fetch.max.bytes", "fetch.max.wait.ms", "fetch.min.bytes"),
+            "max.partition.fetch.bytes",
+        )
+    },
+    "max.poll.records": Rule(values.whole, 500),
+    "share.acknowledgement.mode": Rule(values.text, "implicit"),
+}
 OWN: Final[dict[str, dict[str, Rule]]] = {
     "producer": {
         "buffer.memory": Rule(values.whole, 33_554_432),
@@ -105,7 +114,14 @@ OWN: Final[dict[str, dict[str, Rule]]] = {
         "exclude.internal.topics": Rule(values.boolean, True),
         "max.poll.records": Rule(values.whole, 500),
     },
+    "share consumer": {},
+    "admin": {
+        "default.api.timeout.ms": Rule(values.whole, 60_000),
+        "retries": Rule(values.whole, 2_147_483_647),
+        "request.timeout.ms": Rule(values.whole, 30_000),
+    },
 }
+SECURITY: Final = JAVA_NAMES | SHARED_NAMES
 PLUGINS: Final = frozenset(
     {
         "key.serializer",
@@ -116,6 +132,35 @@ PLUGINS: Final = frozenset(
         "interceptor.classes",
     }
 )
+SERDES: Final = frozenset(
+    {
+        "auto.register.schemas",
+        "basic.auth.credentials.source",
+        "basic.auth.user.info",
+        "bearer.auth.credentials.source",
+        "bearer.auth.token",
+        "deserializer.encoding",
+        "json.fail.invalid.schema",
+        "key.deserializer.encoding",
+        "key.serializer.encoding",
+        "key.subject.name.strategy",
+        "latest.compatibility.strict",
+        "normalize.schemas",
+        "schema.registry.basic.auth.user.info",
+        "schema.registry.url",
+        "serializer.encoding",
+        "specific.avro.reader",
+        "use.latest.version",
+        "use.latest.with.metadata",
+        "use.schema.id",
+        "value.deserializer.encoding",
+        "value.serializer.encoding",
+        "value.subject.name.strategy",
+    }
+)
+"""Settings of serializers, which read them themselves."""
+RULES: Final = ("rule.executors", "rule.actions")
+"""How settings of rules begin; serializers read them too."""
 WITHOUT_EFFECT: Final = frozenset(
     {
         "auto.include.jmx.reporter",
@@ -139,10 +184,10 @@ WITHOUT_EFFECT: Final = frozenset(
 )
 REFUSED: Final[dict[str, str]] = {
     "sasl.client.callback.handler.class": "librdkafka has no Java call-back handlers",
-    "sasl.login.callback.handler.class": "librdkafka has no Java call-back handlers",
     "sasl.login.class": "librdkafka has no Java log-in classes",
     "ssl.engine.factory.class": "librdkafka uses OpenSSL",
     "transaction.two.phase.commit.enable": "librdkafka has no two-phase commit (KIP-939)",
+    "bootstrap.controllers": "an Admin asks brokers, which pass on what is the controller's",
     "metadata.recovery.strategy": "librdkafka asks the bootstrap servers again by itself",
 }
 
@@ -181,12 +226,29 @@ def consumer_settings(given: Mapping[str, Any]) -> Settings:
     own["has.group"] = has_group
     library.setdefault("group.id", "penstock-without-a-group")  # the library wants one; nothing is committed
     library.update({"enable.auto.commit": False, "enable.auto.offset.store": False})
+    library["enable.partition.eof"] = True  # positions are behind the markers of transactions then
     if str(library.get("group.protocol", "classic")).lower() == "consumer":
         for name in ("session.timeout.ms", "heartbeat.interval.ms", "partition.assignment.strategy"):
             if name in given:
                 raise ConfigException(f"{name} cannot be set with group.protocol=consumer: the group has it.")
             library.pop(name, None)
     return settings
+
+
+def share_settings(given: Mapping[str, Any]) -> Settings:
+    """Those of a share consumer. The group has the others: kafka-configs sets them there."""
+    for name in sorted((CONSUMER.keys() - SHARE.keys()) & given.keys()):
+        raise ConfigException(
+            f"{name} is no setting of a share consumer: the group has it, or no need of it."
+        )
+    return _settings("share consumer", SHARE, given)
+
+
+def admin_settings(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Those of an administrator's client, and all as they were given."""
+    rules = {name: rule for name, rule in COMMON.items() if name not in OWN["admin"]}
+    settings = _settings("admin", rules, given)
+    return settings.own, settings.given
 
 
 def _settings(role: str, rules: Mapping[str, Rule], given: Mapping[str, Any]) -> Settings:
@@ -198,57 +260,29 @@ def _settings(role: str, rules: Mapping[str, Rule], given: Mapping[str, Any]) ->
         if value is not None:
             into = own if name in own_rules else library
             into[rule.name or name] = rule.kind(name, value)
+    library.update(_security(given))
     for name, value in given.items():
         if name.startswith(LIBRDKAFKA):
             library[name.removeprefix(LIBRDKAFKA)] = value
-        elif name not in rules and name not in own_rules and name not in PLUGINS:
-            library.update(_security(name, value, given) or _otherwise(role, name))
+        elif not name.startswith(RULES) and not any(
+            name in known for known in (rules, own_rules, PLUGINS, SERDES, SECURITY)
+        ):
+            library.update(_otherwise(role, name))
     if "bootstrap.servers" not in library:
         raise ConfigException("bootstrap.servers is missing. Give at least one address as HOST:PORT.")
     own.update({name: given[name] for name in PLUGINS & given.keys()})
     return Settings(library, own, dict(given))
 
 
-def _security(name: str, value: Any, given: Mapping[str, Any]) -> dict[str, Any] | None:
+def _security(given: Mapping[str, Any]) -> dict[str, Any]:
     """Java's log-in text and stores, as librdkafka wants them."""
-    if name == "sasl.jaas.config":
-        return _login(str(value))
-    if name == "ssl.truststore.location":
-        return {"ssl.ca.location": _pem(name, value, given.get("ssl.truststore.type"))}
-    if name == "ssl.keystore.location":
-        if str(given.get("ssl.keystore.type", "JKS")).upper() == "PKCS12":
-            return {"ssl.keystore.location": value}
-        path = _pem(name, value, given.get("ssl.keystore.type"))
-        return {"ssl.certificate.location": path, "ssl.key.location": path}
-    if name in ("ssl.truststore.type", "ssl.keystore.type", "ssl.truststore.password"):
-        return {"client.id": str(given.get("client.id", ""))}  # said together with the location
-    return None
-
-
-def _login(text: str) -> dict[str, Any]:
-    """A name and a password; other log-in modules are Java code."""
+    named = {name: value for name, value in given.items() if name in SECURITY and value is not None}
+    if not is_java(named):
+        return {}
     try:
-        module = parse_jaas(text)
-    except JaasError as error:
-        raise ConfigException(f"sasl.jaas.config: {error}") from error
-    if not module.name.endswith(("PlainLoginModule", "ScramLoginModule")):
-        raise ConfigException(
-            f"sasl.jaas.config names {module.name}; this client takes PlainLoginModule and ScramLoginModule. "
-            f"For other mechanisms use librdkafka's settings with the prefix {LIBRDKAFKA!r}."
-        )
-    missing = [each for each in ("username", "password") if each not in module.options]
-    if missing:
-        raise ConfigException(f"sasl.jaas.config has no {' and no '.join(missing)}.")
-    return {"sasl.username": module.options["username"], "sasl.password": module.options["password"]}
-
-
-def _pem(name: str, value: Any, kind: Any) -> str:
-    if str(kind or "JKS").upper() != "PEM":
-        raise ConfigException(
-            f"{name}={value}: librdkafka reads PEM files (and PKCS12 key stores). Convert the store and set "
-            f"{name.replace('location', 'type')}=PEM."
-        )
-    return str(value)
+        return library_settings(named)
+    except InvalidValue as error:
+        raise ConfigException(str(error)) from error
 
 
 def _otherwise(role: str, name: str) -> dict[str, Any]:
@@ -257,7 +291,8 @@ def _otherwise(role: str, name: str) -> dict[str, Any]:
         return {}
     if name in REFUSED:
         raise ConfigException(f"{name} cannot be honoured: {REFUSED[name]}.")
-    known = [*(PRODUCER if role == "producer" else CONSUMER), *OWN[role], *PLUGINS]
+    rules = {"producer": PRODUCER, "consumer": CONSUMER, "share consumer": SHARE}.get(role, COMMON)
+    known = [*rules, *OWN[role], *PLUGINS]
     near = difflib.get_close_matches(name, known, n=1)
     hint = f" Did you mean {near[0]}?" if near else ""
     raise ConfigException(

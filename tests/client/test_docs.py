@@ -1,0 +1,46 @@
+"""User code in the guide and in the examples is typed: mypy is strict with all of it."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
+BEFORE = """from __future__ import annotations
+from typing import Any
+import pyarrow
+from penstock.client import *
+from penstock.client import Consumer, OffsetAndMetadata, Producer, RebalanceListener, TopicPartition
+producer: Producer
+consumer: Consumer
+partition: TopicPartition
+offset: int
+result: bytes
+keys: list[bytes]
+values: list[bytes]
+def offset_from_my_database(partition: TopicPartition) -> int: ...
+def commit_my_database() -> None: ...
+"""
+"""What fragments of the guide speak of without saying where it comes from."""
+
+
+@pytest.mark.timeout(600)
+def test_user_code_passes_mypy_strict(tmp_path: Path) -> None:
+    for number, block in enumerate(BLOCK.findall((ROOT / "docs" / "client.md").read_text())):
+        (tmp_path / f"block_{number}.py").write_text(BEFORE + block)
+    files = [*sorted(tmp_path.glob("*.py")), *sorted((ROOT / "examples" / "client").glob("*.py"))]
+    command = [sys.executable, "-m", "mypy", "--strict", "--config-file", str(ROOT / "pyproject.toml")]
+    done = subprocess.run(
+        [*command, "--disable-error-code=empty-body", *map(str, files)],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, "MYPYPATH": str(ROOT / "src")},
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
