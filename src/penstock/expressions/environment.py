@@ -8,6 +8,7 @@ from random import Random
 from typing import Any
 
 from penstock.expressions.errors import EvaluationFailed
+from penstock.expressions.python_functions import PythonRuntime
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,8 @@ class Environment:
     report: Callable[[ExpressionFailure], None] = ignore
     now_ms: Callable[[], int] = no_clock
     random: Random | None = None
+    python: PythonRuntime | None = None
+    """Executes functions in Python; without it their calls fail."""
 
 
 NOWHERE = Environment()

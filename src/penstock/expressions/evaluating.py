@@ -33,6 +33,8 @@ Evaluate = Callable[[Any], Any]
 def evaluator(expression: e.Expression, environment: Environment = NOWHERE) -> Evaluate:
     """A function that gives null for a row without a result, and reports why."""
     compute = compiled(expression, environment)
+    if isinstance(expression, e.Column | e.Literal):
+        return compute  # neither can fail
     report = environment.report
 
     def evaluate(row: Any) -> Any:
@@ -329,6 +331,24 @@ def _call(node: e.Call, env: Environment) -> Evaluate:
     return evaluate
 
 
+def _python_call(node: e.PythonCall, env: Environment) -> Evaluate:
+    arguments = tuple(compiled(argument, env) for argument in node.arguments)
+    name, report = node.function.name, env.report
+    if env.python is None:
+        raise EvaluationFailed(f"{name} is a function in Python, and none are executed here")
+    function = env.python.scalar(node.function)
+
+    def evaluate(row: Any) -> Any:
+        values = [argument(row) for argument in arguments]
+        try:
+            return function(*values)
+        except Exception as error:
+            report(ExpressionFailure(name, f"Failed to invoke function {name}: {error}", row))
+            return None
+
+    return evaluate
+
+
 _COMPILERS: Final[dict[type, Callable[[Any, Environment], Evaluate]]] = {
     e.Literal: _literal,
     e.Column: _column,
@@ -350,4 +370,5 @@ _COMPILERS: Final[dict[type, Callable[[Any, Environment], Evaluate]]] = {
     e.StructOf: _struct,
     e.Lambda: _lambda,
     e.Call: _call,
+    e.PythonCall: _python_call,
 }

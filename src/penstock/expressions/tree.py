@@ -13,6 +13,7 @@ from typing import Any, Final
 from penstock.expressions import numbers
 from penstock.expressions import types as t
 from penstock.expressions.errors import TypeMismatch
+from penstock.expressions.python_functions import PythonFunction
 
 MAX_DEPTH: Final = 200
 """Of nodes within nodes. Evaluation takes one Python frame for each."""
@@ -419,6 +420,18 @@ class Call(Expression):
     @property
     def type(self) -> t.SqlType:
         return self.kind
+
+
+@dataclass(frozen=True)
+class PythonCall(Expression):
+    """A function that a user wrote in Python. Arguments have the types of its parameters."""
+
+    function: PythonFunction
+    arguments: tuple[Expression, ...]
+
+    @property
+    def type(self) -> t.SqlType:
+        return self.function.returns
 
 
 def common_type(parts: list[Expression], what: str) -> t.SqlType:

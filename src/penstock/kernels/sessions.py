@@ -27,6 +27,8 @@ class SessionAggregate(TableOperation):
     initializer: Function = zero
     aggregator: Function = add_one  # (key, value, aggregate) → aggregate
     merger: Function = add_counts  # (key, aggregate, aggregate) → aggregate
+    close_first: bool = False
+    """As in `WindowAggregate`."""
 
     def own_stores(self) -> tuple[str, ...]:
         return (self.store,)
@@ -54,6 +56,8 @@ class SessionAggregate(TableOperation):
             if key is None:
                 return
             close_time = context.advance("stream_time", timestamp) - windows.grace_ms - windows.gap_ms
+            if self.on_close and self.close_first:
+                self._tell_closed(context, store, record, close_time)
             near = list(store.find_sessions(key, timestamp - windows.gap_ms, timestamp + windows.gap_ms))
             session = Windowed(
                 key,
@@ -71,7 +75,7 @@ class SessionAggregate(TableOperation):
                 aggregate = self.aggregator(key, value, aggregate)
                 store.put(session, aggregate)
                 emit(session, aggregate, None)
-            if self.on_close:
+            if self.on_close and not self.close_first:
                 self._tell_closed(context, store, record, close_time)
 
         return process

@@ -72,11 +72,15 @@ class WindowAggregate(WindowedAggregation):
     windows: AnyTimeWindows = field(default_factory=lambda: TimeWindows(1))
     initializer: Function = zero
     aggregator: Function = add_one  # (key, value, aggregate) → aggregate
+    close_first: bool = False
+    """Closed windows are emitted before the record that closed them is stored, and none expires unseen. Kafka
+    Streams stores first, and loses windows when time leaps."""
 
     def bind(self, context: Context) -> Process:
         store, windows = context.stores[self.store], self.windows
         initializer, aggregator = self.initializer, self.aggregator
         emitter = WindowEmitter(context, self)
+        close_first = self.close_first
         grace_ms, size_ms, starts = windows.grace_ms, windows.size_ms, windows.starts
         holding = emitter.cached and store.live is not None
         read, write = (store.held, store.hold) if holding else (store.read, store.write)
@@ -86,6 +90,8 @@ class WindowAggregate(WindowedAggregation):
             if key is None:
                 return
             close_time = context.advance("stream_time", timestamp) - grace_ms
+            if close_first and emitter.is_due(close_time):
+                self._emit_closed(emitter, record, close_time)
             prefix = store.prefix(key)
             for start in starts(timestamp):
                 end = start + size_ms
@@ -107,7 +113,7 @@ class WindowAggregate(WindowedAggregation):
                 write(raw, new, start, when)
                 window = Windowed(key, start, end if end < FOREVER else FOREVER)
                 emitter.update(raw, window, new, before, when, headers)
-            if emitter.is_due(close_time):
+            if not close_first and emitter.is_due(close_time):
                 self._emit_closed(emitter, record, close_time)
 
         return process

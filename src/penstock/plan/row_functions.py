@@ -56,6 +56,20 @@ class RowExpression(ComputedFunction):
 
 
 @dataclass(frozen=True)
+class WithRow:
+    """A condition that no missing row meets."""
+
+    condition: RowExpression
+
+    def __call__(self, key: Any, row: Any) -> bool:
+        return row is not None and bool(self.condition(row))
+
+    def bound(self, environment: Environment) -> Callable[..., Any]:
+        condition = self.condition.bound(environment)
+        return lambda key, row: row is not None and bool(condition(row))
+
+
+@dataclass(frozen=True)
 class RecordExpression(ComputedFunction):
     """Called with a value, or with a key and a value; these two are the expression's columns."""
 
@@ -83,17 +97,21 @@ class RowProjection:
     def _evaluators(self, environment: Environment) -> tuple[tuple[str, Evaluate], ...]:
         return tuple((name, evaluator(part, environment)) for name, part in self.columns)
 
-    def __call__(self, *key_and_value: Any) -> dict[str, Any]:
-        row = key_and_value[-1]
-        return {name: compute(row) for name, compute in self._compute}
+    def __call__(self, *key_and_value: Any) -> dict[str, Any] | None:
+        return _projected(self._compute, key_and_value[-1])
 
     def bound(self, environment: Environment) -> Callable[..., Any]:
         """The same function with a clock, chance, and somewhere to report failures."""
         columns = self._evaluators(environment)
-        return lambda *key_and_value: {name: compute(key_and_value[-1]) for name, compute in columns}
+        return lambda *key_and_value: _projected(columns, key_and_value[-1])
 
     def __getstate__(self) -> dict[str, Any]:
         return {"columns": self.columns}
+
+
+def _projected(columns: tuple[tuple[str, Evaluate], ...], row: Any) -> dict[str, Any] | None:
+    """No row stays no row."""
+    return None if row is None else {name: compute(row) for name, compute in columns}
 
 
 def bound_operation(operation: Operation, environment: Environment) -> Operation:
@@ -101,7 +119,7 @@ def bound_operation(operation: Operation, environment: Environment) -> Operation
     changed: dict[str, Any] = {}
     for each in fields(operation):
         value = getattr(operation, each.name)
-        if isinstance(value, ComputedFunction | RowProjection):
+        if hasattr(value, "bound"):
             changed[each.name] = value.bound(environment)
         elif isinstance(value, tuple) and any(isinstance(part, ComputedFunction) for part in value):
             changed[each.name] = tuple(

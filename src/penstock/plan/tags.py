@@ -30,7 +30,19 @@ from penstock.kernels import (
     windowed,
     windows,
 )
-from penstock.plan import errors, nodes, plan, row_functions, row_schemas, row_steps
+from penstock.plan import (
+    errors,
+    nodes,
+    plain_serde,
+    plan,
+    row_aggregates,
+    row_functions,
+    row_joins,
+    row_keys,
+    row_schemas,
+    row_steps,
+    row_times,
+)
 
 MODULES: Final[tuple[ModuleType, ...]] = (
     aggregates,
@@ -52,10 +64,15 @@ MODULES: Final[tuple[ModuleType, ...]] = (
     windows,
     errors,
     nodes,
+    plain_serde,
     plan,
+    row_aggregates,
     row_functions,
+    row_joins,
+    row_keys,
     row_schemas,
     row_steps,
+    row_times,
 )
 
 RENAMED: Final[dict[type, str]] = {}

@@ -13,6 +13,7 @@ from random import Random
 from typing import Any, Final, NamedTuple
 
 from penstock.expressions.environment import Environment, ExpressionFailure
+from penstock.expressions.python_functions import PythonRuntime
 from penstock.kernels.cells import Cells, Entry, OnPut
 from penstock.kernels.context import Context, Getter, Process, TaskState
 from penstock.kernels.emitted_rows import EmittedRows
@@ -31,12 +32,14 @@ from penstock.plan.row_functions import bound_operation
 PUNCTUATORS: Final = "punctuators"  # the mark under which their next times are saved
 
 
-OnExpressionFailure = Callable[[str, ExpressionFailure], None]
-"""Takes the node and what failed in an expression of it that gives null then: the processing log."""
+OnExpressionFailure = Callable[[str, ExpressionFailure], Produced | None]
+"""Takes the node and what failed in an expression of it that gives null then; may give a record for the
+processing log."""
 
 
-def ignore_failure(node: str, failure: ExpressionFailure) -> None:
+def ignore_failure(node: str, failure: ExpressionFailure) -> Produced | None:
     """For hosts that keep no processing log."""
+    return None
 
 
 class Snapshot(NamedTuple):
@@ -88,9 +91,10 @@ class Task:
         shared: Mapping[str, Cells] | None = None,
         on_expression_failure: OnExpressionFailure = ignore_failure,
         random: Random | None = None,
+        python: PythonRuntime | None = None,
     ) -> None:
         """`shared` are stores that the host keeps for all tasks: those of global tables. `random` is for
-        expressions; without one, those that draw a number fail.
+        expressions; without one, those that draw a number fail. `python` executes functions of users.
         """
         refuse_column_expressions(plan)
         self.plan = plan
@@ -98,7 +102,7 @@ class Task:
         self.punctuators = Punctuators()
         self.outputs: list[Produced] = []
         self._on_bad_record, self._on_failure = on_bad_record, on_failure
-        self._on_expression_failure, self._random = on_expression_failure, random
+        self._on_expression_failure, self._random, self._python = on_expression_failure, random, python
         self._raw: RawRecord | None = None  # the record that is being processed
         self._partitions = partitions or {}
         self._partition_times: dict[tuple[str, int], int] = {}
@@ -164,10 +168,16 @@ class Task:
     def _environment(self, node: str) -> Environment:
         """What the expressions of a node get from outside: the host's clock, and its log of failures."""
         return Environment(
-            lambda failure: self._on_expression_failure(node, failure),
+            lambda failure: self._expression_failed(node, failure),
             lambda: self.state.now_ms,
             self._random,
+            self._python,
         )
+
+    def _expression_failed(self, node: str, failure: ExpressionFailure) -> None:
+        letter = self._on_expression_failure(node, failure)
+        if letter is not None:
+            self.outputs.append(letter)
 
     def _guarded(self, node: str, process: Process) -> Process:
         """As in Kafka, a node that fails loses its record; the record's other ways through the topology go

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from penstock.plan.handlers import Handlers
 from penstock.streams.queries import open_view
 from penstock.streams.topology import Topology
 
@@ -28,14 +29,26 @@ class Application:
         bootstrap_servers: str,
         settings: Mapping[str, str] | None = None,
         state_dir: str | Path | None = None,
+        handlers: Handlers | None = None,
     ) -> None:
+        """`handlers` stand for the settings that name handlers of exceptions."""
         self.topology = topology
         self.application_id = application_id
         self.bootstrap_servers = bootstrap_servers
         self.settings = dict(settings or {})
         self.state_dir = state_dir
+        self._handlers = handlers
         self._host: Host | None = None
         self._views: dict[str, Any] = {}
+
+    @property
+    def security(self) -> dict[str, str]:
+        """Those of the settings that say how the brokers are reached."""
+        return {
+            name: str(value)
+            for name, value in self.settings.items()
+            if name.startswith(("security.", "ssl.", "sasl."))
+        }
 
     @property
     def internal_topics(self) -> list[str]:
@@ -56,12 +69,12 @@ class Application:
         itself.
         """
         from penstock.spark.host.host import Host
-        from penstock.spark.host.settings import host_settings
+        from penstock.spark.host.settings import host_settings, with_handlers
         from penstock.spark.launch import session
 
         if self._host is not None:
             raise RuntimeError(f"{self.application_id} was started before: make another Application")
-        settings = host_settings(self.settings, self.state_dir)
+        settings = with_handlers(host_settings(self.settings, self.state_dir), self._handlers)
         host = Host(self.topology.plan, self.application_id, self.bootstrap_servers, settings)
         host.start(session(self.application_id) if spark is None else spark, trigger)
         self._host = host
@@ -85,7 +98,9 @@ class Application:
         view = self._views.get(name)
         if view is None:
             plan, servers = self.topology.plan, self.bootstrap_servers
-            view = self._views[name] = open_view(plan, self.application_id, servers, name)
+            view = self._views[name] = open_view(
+                plan, self.application_id, servers, name, security=self.security
+            )
         else:
             view.wait_until_current()
         return view
@@ -94,6 +109,22 @@ class Application:
     def state(self) -> str:
         """`created`, `standing by`, `running`, `failed` or `closed`."""
         return "created" if self._host is None else self._host.state
+
+    @property
+    def progress(self) -> dict[str, Any]:
+        """Rates and times of the last batch, as Spark counts them; empty before it has ended."""
+        query = None if self._host is None else self._host.query
+        last: Any = None if query is None else query.lastProgress
+        if last is None:
+            return {}
+        return {
+            "batchId": last["batchId"],
+            "timestamp": last["timestamp"],
+            "inputRows": last["numInputRows"],
+            "inputRowsPerSecond": last["inputRowsPerSecond"],
+            "processedRowsPerSecond": last["processedRowsPerSecond"],
+            "durationMs": dict(last["durationMs"]),
+        }
 
     @property
     def error(self) -> BaseException | None:

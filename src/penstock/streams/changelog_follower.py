@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from penstock.client.direct import cluster_of
 from penstock.client.errors import ClientError, TopicNotFound
 from penstock.client.librdkafka import Connection
 from penstock.client.reading import drain, open_consumer
 from penstock.protocol.topic_partition import TopicPartition
 from penstock.wire import offsets
-from penstock.wire.cluster import Cluster
 from penstock.wire.deadline import Deadline
 from penstock.wire.errors import WireError
 
@@ -27,10 +27,18 @@ Apply = Callable[[int, bytes, bytes | None, int], None]
 
 
 class ChangelogFollower:
-    def __init__(self, bootstrap_servers: str, topic: str, apply: Apply, timeout_s: float) -> None:
+    def __init__(
+        self,
+        bootstrap_servers: str,
+        topic: str,
+        apply: Apply,
+        timeout_s: float,
+        security: Mapping[str, str] | None = None,
+    ) -> None:
+        """`security` are Kafka's settings of how the brokers are reached."""
         self.topic, self._apply, self._timeout_s = topic, apply, timeout_s
-        self._cluster = Cluster(bootstrap_servers, client_id="penstock-streams-queries")
-        self._connection = Connection(bootstrap_servers, timeout_s)
+        self._connection = Connection(bootstrap_servers, timeout_s, security)
+        self._cluster = cluster_of(self._connection, client_id="penstock-streams-queries")
         self.partitions = self._count()
         self._reached = dict.fromkeys(range(self.partitions), 0)
         self._progress = threading.Condition()

@@ -9,7 +9,7 @@ its files. The stores themselves are those of the kernels: a view is asked as a 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from types import TracebackType
 from typing import Any, Final
 
@@ -28,11 +28,16 @@ class StoreView:
     """A store as it is committed. `wait_until_current` makes sure of what was committed before the call."""
 
     def __init__(
-        self, spec: StoreSpec, changelog: str, bootstrap_servers: str, timeout_s: float = TIMEOUT_S
+        self,
+        spec: StoreSpec,
+        changelog: str,
+        bootstrap_servers: str,
+        timeout_s: float = TIMEOUT_S,
+        security: Mapping[str, str] | None = None,
     ) -> None:
         self.name = spec.name
         self._lock = threading.Lock()
-        self._follower = ChangelogFollower(bootstrap_servers, changelog, self._put, timeout_s)
+        self._follower = ChangelogFollower(bootstrap_servers, changelog, self._put, timeout_s, security)
         self._cells: list[Cells] = []
         self._parts: list[Any] = []
         for _ in range(self._follower.partitions):
@@ -147,7 +152,12 @@ _VIEWS: Final[dict[type[StoreSpec], type[StoreView]]] = {
 
 
 def open_view(
-    plan: Plan, application_id: str, bootstrap_servers: str, name: str, timeout_s: float = TIMEOUT_S
+    plan: Plan,
+    application_id: str,
+    bootstrap_servers: str,
+    name: str,
+    timeout_s: float = TIMEOUT_S,
+    security: Mapping[str, str] | None = None,
 ) -> Any:
     """A view of a store, with everything in it that is committed now."""
     spec = next((store for store in plan.used_stores if store.name == name), None)
@@ -159,7 +169,7 @@ def open_view(
     if not spec.logging and spec.source_topic is None:
         raise TopologyError(f"store {name} has no changelog (logging=False), and so it cannot be queried")
     changelog = plan.changelog_name(name, application_id)
-    view = _VIEWS[type(spec)](spec, changelog, bootstrap_servers, timeout_s)
+    view = _VIEWS[type(spec)](spec, changelog, bootstrap_servers, timeout_s, security)
     try:
         view.wait_until_current()
     except BaseException:

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from penstock.client.admin import Admin, Partition
+from penstock.client.direct import cluster_of
 from penstock.client.errors import ClientError, GroupNotFound
 from penstock.client.groups import Groups
 from penstock.client.metadata import GroupMember, TopicInfo
 from penstock.client.targets import Target
 from penstock.client.transactions import Transactions
-from penstock.wire.cluster import Cluster
 from penstock.wire.deadline import Deadline
 from penstock.wire.errors import WireError
 from penstock.wire.transactions import TransactionOwner
@@ -74,9 +74,12 @@ class Reset:
 
 
 class Applications:
-    def __init__(self, bootstrap_servers: str, *, timeout_s: float = 10.0) -> None:
-        self._servers, self._timeout_s = bootstrap_servers, timeout_s
-        self._admin = Admin(bootstrap_servers, timeout_s=timeout_s)
+    def __init__(
+        self, bootstrap_servers: str, *, timeout_s: float = 10.0, settings: Mapping[str, str] | None = None
+    ) -> None:
+        """`settings` are the client's, such as Kafka's security settings."""
+        self._servers, self._timeout_s, self._settings = bootstrap_servers, timeout_s, settings
+        self._admin = Admin(bootstrap_servers, timeout_s=timeout_s, settings=settings)
         self._groups = Groups(self._admin)
 
     def describe(self, application_id: str) -> ApplicationInfo:
@@ -129,13 +132,13 @@ class Applications:
         return [topic for topic in topics if is_internal_of(application_id, topic.name, others)]
 
     def _transaction_state(self, application_id: str) -> str | None:
-        listed = Transactions(self._servers, timeout_s=self._timeout_s).listed()
+        listed = Transactions(self._servers, timeout_s=self._timeout_s, settings=self._settings).listed()
         return next((one.state for one in listed if one.transactional_id == application_id), None)
 
     def _fence(self, found: ApplicationInfo) -> None:
         """End what is open, and wait until the members, if there are any, have seen it and gone."""
         if found.transaction is not None:
-            cluster = Cluster(self._servers, client_id="penstock-streams-reset")
+            cluster = cluster_of(self._admin.connection, client_id="penstock-streams-reset")
             owner = TransactionOwner(cluster, found.application_id, timeout_ms=_FENCING_TIMEOUT_MS)
             try:
                 owner.fence(Deadline(self._timeout_s))

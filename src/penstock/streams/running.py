@@ -35,7 +35,7 @@ def run(
     from penstock.spark.launch import session
 
     try:
-        create_missing_topics(application.bootstrap_servers, topics or {}, partitions)
+        create_missing_topics(application.bootstrap_servers, topics or {}, partitions, application.security)
         application.start(session(application.application_id, master))
         stop = _listen_for_signals()  # after the start: Spark puts a handler of its own on SIGINT
         print(f"ready {application.application_id}", flush=True)
@@ -49,12 +49,16 @@ def run(
 
 
 def create_missing_topics(
-    bootstrap_servers: str, topics: Mapping[str, Mapping[str, str]], partitions: int | None = None
+    bootstrap_servers: str,
+    topics: Mapping[str, Mapping[str, str]],
+    partitions: int | None = None,
+    security: Mapping[str, str] | None = None,
 ) -> None:
-    """Topics by name with their settings; those that exist stay as they are."""
+    """Topics by name with their settings; those that exist stay as they are. `security` are Kafka's settings
+    of how the brokers are reached."""
     if not topics:
         return
-    admin = Admin(bootstrap_servers, timeout_s=TOPICS_TIMEOUT_S)
+    admin = Admin(bootstrap_servers, timeout_s=TOPICS_TIMEOUT_S, settings=security)
     for name, settings in topics.items():
         try:
             admin.create_topic(name, partitions, configs=settings)

@@ -193,11 +193,12 @@ define("MIN")(_extreme(min))
 
 def _collected(distinct: bool) -> Make:
     def make(kinds: Sequence[t.SqlType], constants: Sequence[Any]) -> Aggregate | None:
-        if len(kinds) != 1 or constants:
+        if len(kinds) != 1 or len(constants) > 1 or not all(type(each) is int for each in constants):
             return None
+        limit = constants[0] if constants else LIMIT
 
         def add(state: list[Any], value: Any) -> State:
-            if len(state) >= LIMIT or (distinct and value in state):
+            if len(state) >= limit or (distinct and value in state):
                 return state
             return [*state, value]
 
