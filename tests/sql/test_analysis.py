@@ -8,10 +8,10 @@ from penstock.expressions import tree as e
 from penstock.expressions import types as t
 from penstock.expressions.evaluating import evaluator
 from penstock.sql import statements as s
+from penstock.sql.analysis.query import AnalysedQuery, analyse_query
 from penstock.sql.create_analysis import analyse_create
 from penstock.sql.errors import SqlError
 from penstock.sql.parsing import parse_statement
-from penstock.sql.query_analysis import AnalysedQuery, analyse_query
 from penstock.sql.sources import Catalogue, DataSource, KeyWindow
 
 ADDRESS = t.struct_of([("CITY", t.STRING), ("ZIP", t.INTEGER)])
@@ -84,7 +84,7 @@ def test_a_windowed_key_and_headers() -> None:
             "STREAM s WITH (kafka_topic='s', value_format='JSON')",
             "The statement does not define any columns.",
         ),
-        ("STREAM s WITH (kafka_topic='s', value_format='AVRO')", "are not inferred yet: name the columns"),
+        ("STREAM s WITH (kafka_topic='s', value_format='AVRO')", "come from a Schema Registry"),
         ("STREAM s (rowtime INT) WITH (kafka_topic='s', value_format='JSON')", "is a reserved column name"),
         ("STREAM s (a FOO) WITH (kafka_topic='s', value_format='JSON')", "Cannot resolve unknown type: FOO"),
         (
@@ -141,7 +141,7 @@ def test_a_query_has_columns_types_and_a_key() -> None:
         ("NEXT", "INTEGER"),
         ("KSQL_COL_1", "INTEGER"),
     ]
-    assert query.key == ("ID",)
+    assert [key.name for key in query.key] == ["ID"]
     assert query.where is not None
     row = {"ID": 7, "NAME": "ann", "AT": 1, "ADDRESS": {"CITY": "Ulm", "ZIP": 1}}
     assert [evaluator(column.expression)(row) for column in query.columns] == [7, "ANN", "Ulm", 8, 5]
@@ -163,8 +163,8 @@ def test_stars_expand_to_columns_and_fields() -> None:
 
 def test_partition_by_makes_another_key() -> None:
     query = selected("SELECT name AS n, id FROM users PARTITION BY name", persistent="OUT")
-    assert query.key == ("N",)
-    assert query.partition_by == (e.Column("NAME", t.STRING),)
+    assert [key.name for key in query.key] == ["N"]
+    assert query.partition_by == (("KSQL_PARTITION_0", e.Column("NAME", t.STRING)),)
     assert selected("SELECT name FROM users PARTITION BY NULL", persistent="OUT").key == ()
 
 
@@ -172,27 +172,27 @@ def test_partition_by_makes_another_key() -> None:
     ("text", "message"),
     [
         ("SELECT * FROM user", "line 1:15: USER does not exist. Did you mean USERS?"),
-        ("SELECT nme FROM users", "line 1:8: Column 'NME' cannot be resolved. Did you mean NAME?"),
-        ("SELECT users.id FROM users u", "line 1:8: Column 'USERS.ID' cannot be resolved."),
+        ("SELECT nme FROM users", "line 1:8: SELECT column 'NME' cannot be resolved. Did you mean NAME?"),
+        ("SELECT users.id FROM users u", "line 1:8: 'USERS' is not a valid stream/table name or alias."),
         ("SELECT x.* FROM users", "line 1:8: 'X' is not a valid stream/table name or alias."),
         (
             "SELECT id, name AS id FROM users",
             "line 1:12: The projection contains a repeated column name: `ID`",
         ),
         ("SELECT id FROM users WHERE name", "line 1:28: Type error in WHERE expression"),
-        ("SELECT NULL FROM users", "line 1:8: Column `KSQL_COL_0` is NULL alone"),
+        ("SELECT NULL FROM users", "line 1:8: Can't infer a type of null."),
         ("SELECT name->* FROM users", "line 1:8: Cannot expand all fields of STRING"),
         (
             "SELECT id FROM accounts PARTITION BY v",
             "line 1:38: PARTITION BY clause is only supported for STREAMs",
         ),
-        ("SELECT COUNT(*) FROM users", "line 1:8: the aggregation COUNT cannot be analysed yet"),
         (
-            "SELECT EXPLODE(ARRAY[1]) FROM users",
-            "line 1:8: the table function EXPLODE cannot be analysed yet",
+            "SELECT COUNT(*) FROM users",
+            "line 1:8: Use of aggregate function COUNT requires a GROUP BY clause.",
         ),
-        ("SELECT id FROM users GROUP BY id", "line 1:31: GROUP BY cannot be analysed yet"),
-        ("SELECT id FROM users JOIN accounts ON 1 = 1", "line 1:22: joins cannot be analysed yet"),
+        ("SELECT EXPLODE(1) FROM users", "line 1:8: EXPLODE needs one ARRAY"),
+        ("SELECT id FROM users GROUP BY id", "line 1:31: GROUP BY requires aggregate functions"),
+        ("SELECT id FROM users JOIN accounts ON 1 = 1", "line 1:39: Each side of the join must reference"),
     ],
 )
 def test_a_query_that_is_wrong_is_refused_at_its_place(text: str, message: str) -> None:
@@ -204,7 +204,7 @@ def test_a_query_that_is_wrong_is_refused_at_its_place(text: str, message: str) 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("SELECT name FROM users", "Key missing from projection (ie, SELECT). The query used to build `OUT`"),
+        ("SELECT name FROM users", "The query used to build `OUT` must include the key column ID"),
         ("SELECT id, rowtime FROM users", "'ROWTIME' is a reserved column name"),
     ],
 )

@@ -15,12 +15,10 @@ from penstock.plan.row_schemas import ColumnSchema, Format
 from penstock.plan.rules import rewrite
 from penstock.plan.serial import from_json, to_json
 from penstock.plan.task import Task
-from penstock.sql import statements as s
-from penstock.sql.create_analysis import analyse_create
+from penstock.sql.engine import Engine
 from penstock.sql.errors import SqlError
 from penstock.sql.parsing import parse_statement
-from penstock.sql.planning import plan_create_as
-from penstock.sql.sources import Catalogue, DataSource
+from penstock.sql.sources import DataSource
 from penstock.streams import JsonSerde
 
 SALES = "CREATE STREAM sales (id INT KEY, who STRING, amount INT) WITH (kafka_topic='s', value_format='JSON')"
@@ -33,19 +31,13 @@ def serde_of(form: Format, columns: Sequence[ColumnSchema], key: bool) -> Serde[
     return StringSerde() if columns and str(columns[0].type) == "STRING" else IntSerde()
 
 
-def catalogue(*statements: str) -> Catalogue:
-    known = Catalogue()
-    for text in statements:
-        node = parse_statement(text)
-        assert isinstance(node, s.CreateSource)
-        known = known.with_source(analyse_create(node, known))
-    return known
-
-
 def planned(text: str, *sources: str) -> tuple[DataSource, Plan]:
-    node = parse_statement(text)
-    assert isinstance(node, s.CreateAsSelect)
-    return plan_create_as(node, catalogue(SALES, *sources), serde_of)
+    engine = Engine(serde_of)
+    for source in (SALES, *sources):
+        engine.execute(parse_statement(source))
+    made = engine.execute(parse_statement(text)).query
+    assert made is not None
+    return made.sink, made.plan
 
 
 def run(plan: Plan, *rows: tuple[int | None, Any]) -> list[tuple[str, bytes | None, Any, int]]:
@@ -164,12 +156,11 @@ TABLE = "CREATE TABLE t (id INT PRIMARY KEY, v INT) WITH (kafka_topic='t', value
             "CREATE TABLE o AS SELECT * FROM sales",
             "line 1:1: Invalid result type. Your SELECT query produces a",
         ),
-        ("CREATE TABLE o AS SELECT * FROM t", "line 1:19: tables cannot be planned yet"),
-        ("CREATE STREAM o AS SELECT * FROM sales EMIT FINAL", "line 1:20: EMIT FINAL cannot be planned yet"),
-        ("CREATE STREAM o AS SELECT id FROM sales", "line 1:1: The projection contains no value columns"),
+        ("CREATE STREAM o AS SELECT * FROM sales EMIT FINAL", "line 1:20: EMIT FINAL is only supported"),
+        ("CREATE STREAM o AS SELECT id FROM sales", "line 1:27: The projection contains no value columns"),
         (
             "CREATE STREAM o WITH (value_format='KAFKA') AS SELECT * FROM sales",
-            "line 1:23: The 'KAFKA' format",
+            "line 1:23: Value format does not support schema.",
         ),
         ("CREATE STREAM o WITH (window_type='SESSION') AS SELECT * FROM sales", "line 1:23: Invalid config"),
     ],

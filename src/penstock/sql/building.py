@@ -109,7 +109,7 @@ class ExpressionBuilder(Transformer[Token, Any]):
             return Name(unquoted(token), unquoted(token), where)
         return Name(token.upper(), str(token), where)
 
-    alias_name = source_name = name
+    alias_name = source_alias_name = source_name = name
 
     def null(self, c: Children) -> x.Expression:
         return x.NullLiteral(at=at(c))

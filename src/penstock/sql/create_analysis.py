@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Final
 
 from penstock.expressions import types as t
-from penstock.plan.row_schemas import ColumnSchema, RowSchema
+from penstock.plan.row_schemas import ColumnSchema, Format, RowSchema
 from penstock.sql import statements as s
 from penstock.sql.errors import SqlError
 from penstock.sql.expression_analysis import type_of
 from penstock.sql.formats import check_columns, rules_of
 from penstock.sql.properties import CREATE, Properties
+from penstock.sql.serdes.codec import FormatError
 from penstock.sql.sources import SYSTEM_COLUMNS, Catalogue, DataSource, KeyWindow
+
+Inference = Callable[[Format, str, bool], tuple[ColumnSchema, ...]]
+"""From a format, a topic and whether its keys are meant to the columns of the registered schema."""
 
 HEADERS: Final = t.Array(t.struct_of([("KEY", t.STRING), ("VALUE", t.BYTES)]))
 _KEY_WORDS: Final = {"STREAM": "KEY", "TABLE": "PRIMARY KEY"}
 _WHY_KEYS_DIFFER: Final = (
-    "Tables have PRIMARY KEYs, which are unique and NON NULL. "
+    "Tables have PRIMARY KEYs, which are unique and NON NULL.\n"
     "Streams have KEYs, which have no uniqueness or NON NULL constraints."
 )
 
@@ -27,34 +33,39 @@ def analyse_create(
     *,
     key_format: str | None = "KAFKA",
     value_format: str | None = None,
+    infer: Inference | None = None,
+    wraps: bool = True,
 ) -> DataSource:
-    """The source that a statement makes. The formats are those of the server's configuration.
-
-    Columns that are left out, to be inferred from a schema, are not supported yet.
+    """The source that a statement makes. The formats are those of the server's configuration, `infer` finds
+    columns that are left out.
     """
     _check_name(node, catalogue)
-    given = Properties(node.properties, CREATE, node.at)
+    given = Properties(node.properties, CREATE, node.at, wraps=wraps)
     topic = given.text("KAFKA_TOPIC")
     if topic is None:
         raise SqlError('Missing required property "KAFKA_TOPIC" which has no default value.', *node.at)
     key_name, value_name = given.formats(key_format, value_format)
-    if not node.columns:
-        _refuse_no_columns(node, key_name, value_name)
     key, value, headers = _columns(node, catalogue)
-    schema = RowSchema(
-        key,
-        value,
+    stored = tuple(column for column in value if column.name not in {name for name, _ in headers})
+    if infer is not None and not key and _infers(given, "KEY", key_name):
+        key = _inferred(infer, given, "KEY", key_name, topic, node)
+    if infer is not None and not stored and _infers(given, "VALUE", value_name):
+        stored = _inferred(infer, given, "VALUE", value_name, topic, node)
+        value = (*stored, *value)
+    _check_some_columns(node, key, stored, (key_name, value_name))
+    key_form, value_form = (
         given.format("KEY", key_name, len(key)),
-        given.format("VALUE", value_name, len(value)),
-        given.text("WINDOW_TYPE") is not None,
+        given.format("VALUE", value_name, len(stored)),
     )
+    if len(stored) == 1 and stored[0].name == "ROWVAL":
+        value_form = replace(value_form, wrapped=False)
+    schema = RowSchema(key, value, key_form, value_form, given.text("WINDOW_TYPE") is not None)
     check_columns(schema.key_format, key, given.place("KEY_FORMAT"), key=True)
-    stored = [column for column in value if column.name not in {name for name, _ in headers}]
     check_columns(schema.value_format, stored, given.place("VALUE_FORMAT"), key=False)
-    for name in ("PARTITIONS", "REPLICAS"):
-        given.number(name)
+    partitions = given.number("PARTITIONS")
+    given.number("REPLICAS")
     given.number("RETENTION_MS", least=-1)
-    timestamp = _timestamp(given, schema)
+    timestamp = timestamp_of(given, schema)
     window = _window(given)
     if window is not None and not key:
         raise SqlError("Windowed sources require a key column.", *given.place("WINDOW_TYPE"))
@@ -68,6 +79,7 @@ def analyse_create(
         window,
         node.is_source,
         headers,
+        partitions,
     )
 
 
@@ -82,13 +94,41 @@ def _check_name(node: s.CreateSource, catalogue: Catalogue) -> None:
         )
 
 
-def _refuse_no_columns(node: s.CreateSource, key_name: str, value_name: str) -> None:
-    inferred = [name for name in (key_name, value_name) if rules_of(name, node.at).infers_schemas]
-    if inferred:
+def _infers(given: Properties, side: str, name: str) -> bool:
+    return rules_of(name, given.at).infers_schemas
+
+
+def _inferred(
+    infer: Inference, given: Properties, side: str, name: str, topic: str, node: s.CreateSource
+) -> tuple[ColumnSchema, ...]:
+    form = given.format(side, name, 2)
+    try:
+        return infer(form, topic, side == "KEY")
+    except FormatError as error:
+        if side == "KEY" and node.kind == "STREAM":
+            return ()  # a stream may be without a key
+        raise SqlError(str(error), *node.at) from error
+
+
+def _check_some_columns(
+    node: s.CreateSource,
+    key: tuple[ColumnSchema, ...],
+    stored: tuple[ColumnSchema, ...],
+    names: tuple[str, str],
+) -> None:
+    if node.kind == "TABLE" and not key:
         raise SqlError(
-            f"Columns from a schema of {inferred[0]} are not inferred yet: name the columns", *node.at
+            "Tables require a PRIMARY KEY. Please define the PRIMARY KEY: write it behind a column's type",
+            *node.at,
         )
-    raise SqlError("The statement does not define any columns.", *node.at)
+    if not stored and not node.columns:
+        inferred = [name for name in names if rules_of(name, node.at).infers_schemas]
+        if inferred:
+            raise SqlError(
+                f"Columns of {inferred[0]} come from a Schema Registry, and none is set: name the columns",
+                *node.at,
+            )
+        raise SqlError("The statement does not define any columns.", *node.at)
 
 
 Columns = tuple[ColumnSchema, ...]
@@ -120,11 +160,6 @@ def _columns(
         else:
             _check_key_word(node, column)
             key.append(schema)
-    if node.kind == "TABLE" and not key:
-        raise SqlError(
-            "Tables require a PRIMARY KEY. Please define the PRIMARY KEY: write it behind a column's type",
-            *node.at,
-        )
     return tuple(key), tuple(value), tuple(headers)
 
 
@@ -133,7 +168,7 @@ def _check_key_word(node: s.CreateSource, column: s.ColumnDefinition) -> None:
     if column.constraint != wanted:
         raise SqlError(
             f"Column `{column.name}` is a '{column.constraint}' column: please use '{wanted}' for "
-            f"{node.kind.lower()}s. {_WHY_KEYS_DIFFER}",
+            f"{node.kind.lower()}s.\n{_WHY_KEYS_DIFFER}",
             *column.at,
         )
 
@@ -143,12 +178,16 @@ def _check_header(
 ) -> None:
     wanted = t.BYTES if column.header is not None else HEADERS
     if schema.type != wanted:
-        raise SqlError(f"Invalid type for HEADER column: expected {wanted}, got {schema.type}", *column.at)
+        what = "HEADERS" if column.header is None else f"HEADER('{column.header}')"
+        raise SqlError(f"Invalid type for {what} column: expected {wanted}, got {schema.type}", *column.at)
     if any(header is None or column.header is None for _, header in known):
-        raise SqlError("Only one HEADERS column is allowed, and none beside it: drop one", *column.at)
+        raise SqlError("Schema already contains a HEADERS column.", *column.at)
+    if any(header == column.header for _, header in known):
+        raise SqlError(f"Schema already contains a HEADER('{column.header}') column.", *column.at)
 
 
-def _timestamp(given: Properties, schema: RowSchema) -> str | None:
+def timestamp_of(given: Properties, schema: RowSchema) -> str | None:
+    """The column that holds a record's time, if there is one."""
     name = given.text("TIMESTAMP")
     form = given.text("TIMESTAMP_FORMAT")
     if name is None:

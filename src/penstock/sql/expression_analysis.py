@@ -6,7 +6,7 @@ A type that does not fit is an `SqlError` at the place of the smallest expressio
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any, Final
 
@@ -15,8 +15,12 @@ from penstock.expressions import types as t
 from penstock.expressions.errors import TypeMismatch
 from penstock.expressions.functions.resolving import Argument, LambdaArgument, call
 from penstock.expressions.numbers import INT_MAX, INT_MIN, LONG_MAX
+from penstock.expressions.python_functions import SCALAR, PythonFunction
 from penstock.sql import syntax as x
+from penstock.sql.coercion import coerced
 from penstock.sql.errors import SqlError
+from penstock.sql.magic_times import with_times
+from penstock.sql.message_text import shown
 from penstock.sql.printing import name as shown_name
 
 _SIMPLE: Final = {
@@ -39,6 +43,18 @@ class Scope:
     """Parameters of the lambdas around."""
     source: str | None = None
     """The only source, or its alias: `SOURCE.NAME` means the column NAME then."""
+    rows: Mapping[str, str] = field(default_factory=dict)
+    """What a column is called in the row, where that is not the name by which it is known."""
+    ambiguous: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Names that several sources have, and what they could mean."""
+    sources: frozenset[str] = frozenset()
+    """Names and aliases of all sources, where there are several."""
+    clause: str = ""
+    """Where the expression stands, for messages: `SELECT`, `WHERE` …"""
+    functions: Mapping[str, PythonFunction] = field(default_factory=dict)
+    """Functions of users."""
+    calls: Callable[[x.FunctionCall, Scope], e.Expression | None] | None = None
+    """What becomes of calls that are no scalar functions; none where such calls are refused."""
 
 
 def scope(
@@ -103,10 +119,16 @@ def _column(node: x.ColumnName, known: Scope) -> e.Expression:
         return e.Variable(node.name, known.variables[node.name])
     name = node.name if node.source in (None, known.source) else f"{node.source}.{node.name}"
     if name in known.columns:
-        return e.Column(name, known.columns[name])
+        return e.Column(known.rows.get(name, name), known.columns[name])
+    if name in known.ambiguous:
+        choices = " or ".join(known.ambiguous[name])
+        raise TypeMismatch(f"Column '{name}' is ambiguous. Could be {choices}.")
+    if node.source is not None and node.source not in (known.source, *known.sources):
+        raise TypeMismatch(f"'{node.source}' is not a valid stream/table name or alias.")
     near = get_close_matches(name, known.columns, 1)
     hint = f" Did you mean {shown_name(near[0])}?" if near else ""
-    raise TypeMismatch(f"Column '{name}' cannot be resolved.{hint}")
+    clause = f"{known.clause} column" if known.clause else "Column"
+    raise TypeMismatch(f"{clause} '{name}' cannot be resolved.{hint}")
 
 
 def _binary(node: x.Binary, known: Scope) -> e.Expression:
@@ -121,14 +143,38 @@ def _unary(node: x.Unary, known: Scope) -> e.Expression:
     return e.Negative(of) if node.operator == "-" else of
 
 
+_COMPARISONS: Final = {
+    "=": "EQUAL",
+    "<>": "NOT_EQUAL",
+    "<": "LESS_THAN",
+    "<=": "LESS_THAN_OR_EQUAL",
+    ">": "GREATER_THAN",
+    ">=": "GREATER_THAN_OR_EQUAL",
+}
+
+
+def _compared(node: x.Comparison, known: Scope) -> e.Expression:
+    left, right = (typed(part, known) for part in with_times((node.left, node.right)))
+    try:
+        return e.Comparison(node.operator, left, right)
+    except TypeMismatch as error:
+        name = _COMPARISONS.get(node.operator, node.operator.replace(" ", "_"))
+        raise TypeMismatch(
+            f"Cannot compare {shown(node.left)} ({left.type}) to {shown(node.right)} ({right.type}) with "
+            f"{name}.\n{error}"
+        ) from error
+
+
 def _between(node: x.Between, known: Scope) -> e.Expression:
-    of, low, high = (typed(part, known) for part in (node.of, node.low, node.high))
+    of, low, high = (typed(part, known) for part in with_times((node.of, node.low, node.high)))
     within = e.Logical("AND", (e.Comparison(">=", of, low), e.Comparison("<=", of, high)))
     return e.Not(within) if node.negated else within
 
 
 def _in(node: x.InList, known: Scope) -> e.Expression:
-    found = e.In(typed(node.of, known), tuple(typed(item, known) for item in node.items))
+    nodes = (node.of, *node.items)
+    of, *items = coerced(nodes, [typed(part, known) for part in nodes])
+    found = e.In(of, tuple(items))
     return e.Not(found) if node.negated else found
 
 
@@ -154,9 +200,43 @@ def _case(node: x.Case, known: Scope) -> e.Expression:
 
 
 def _call(node: x.FunctionCall, known: Scope) -> e.Expression:
+    special = known.calls(node, known) if known.calls is not None else None
+    if special is not None:
+        return special
     if node.star:
         raise TypeMismatch(f"{node.name}(*) is an aggregation, which cannot stand here")
+    if node.name in known.functions:
+        return e.PythonCall(*python_call(node, known, SCALAR))
     return call(node.name, [_argument(node, at, known) for at in range(len(node.arguments))])
+
+
+def python_call(
+    node: x.FunctionCall, known: Scope, kind: str
+) -> tuple[PythonFunction, tuple[e.Expression, ...]]:
+    """A function of a user, and its arguments as it takes them: numbers are widened."""
+    function = known.functions[node.name]
+    if function.kind != kind:
+        raise TypeMismatch(f"{node.name} is a function of the kind {function.kind}, which cannot stand here")
+    given = [typed(argument, known) for argument in node.arguments]
+    if len(given) != len(function.parameters):
+        raise TypeMismatch(
+            f"Function '{node.name}' does not accept parameters ({', '.join(str(g.type) for g in given)}).\n"
+            f"Valid alternatives are:\n{function.signature}"
+        )
+    return function, tuple(
+        _passed(part, wanted, function) for part, (_, wanted) in zip(given, function.parameters, strict=True)
+    )
+
+
+def _passed(part: e.Expression, wanted: t.SqlType, function: PythonFunction) -> e.Expression:
+    if part.type in (wanted, t.NULL):
+        return part
+    if t.is_numeric(part.type) and t.is_numeric(wanted) and t.widened(part.type, wanted) == wanted:
+        return e.Cast(part, wanted)
+    raise TypeMismatch(
+        f"Function '{function.name}' does not accept {part.type} where it takes {wanted}.\n"
+        f"Valid alternatives are:\n{function.signature}"
+    )
 
 
 def _argument(node: x.FunctionCall, at: int, known: Scope) -> Argument:
@@ -180,8 +260,11 @@ def _lambda(node: x.LambdaFunction, known: Scope) -> Callable[[tuple[t.SqlType, 
 
 def _array(node: x.ArrayLiteral, known: Scope) -> e.Expression:
     if not node.items:
-        raise TypeMismatch("Array constructor cannot be empty. Please supply at least one element")
-    items = [typed(item, known) for item in node.items]
+        raise TypeMismatch(
+            "Array constructor cannot be empty. Please supply at least one element "
+            "(see https://github.com/confluentinc/ksql/issues/4239)."
+        )
+    items = coerced(node.items, [typed(item, known) for item in node.items])
     kind = e.common_type(items, "ARRAY")
     if kind == t.NULL:
         raise TypeMismatch("Cannot construct an array with all NULL elements: cast one of them")
@@ -190,8 +273,13 @@ def _array(node: x.ArrayLiteral, known: Scope) -> e.Expression:
 
 def _map(node: x.MapLiteral, known: Scope) -> e.Expression:
     if not node.entries:
-        raise TypeMismatch("Map constructor cannot be empty. Please supply at least one key value pair")
-    entries = [(typed(key, known), typed(value, known)) for key, value in node.entries]
+        raise TypeMismatch(
+            "Map constructor cannot be empty. Please supply at least one key value pair "
+            "(see https://github.com/confluentinc/ksql/issues/4239)."
+        )
+    keys = coerced([key for key, _ in node.entries], [typed(key, known) for key, _ in node.entries])
+    values = coerced([part for _, part in node.entries], [typed(part, known) for _, part in node.entries])
+    entries = list(zip(keys, values, strict=True))
     key = e.common_type([entry[0] for entry in entries], "keys of a MAP")
     value = e.common_type([entry[1] for entry in entries], "values of a MAP")
     if t.NULL in (key, value):
@@ -224,7 +312,7 @@ _ANALYSERS: Final[dict[type, Callable[[Any, Scope], e.Expression]]] = {
     x.LambdaFunction: _refused("A lambda stands only among the arguments of a function"),
     x.Binary: _binary,
     x.Unary: _unary,
-    x.Comparison: lambda n, k: e.Comparison(n.operator, typed(n.left, k), typed(n.right, k)),
+    x.Comparison: _compared,
     x.Chain: lambda n, k: e.Logical(n.operator, tuple(typed(part, k) for part in n.operands)),
     x.Not: lambda n, k: e.Not(typed(n.of, k)),
     x.IsNull: _is_null,

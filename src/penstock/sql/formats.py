@@ -48,27 +48,39 @@ def rules_of(name: str, at: Position) -> FormatRules:
 
 def check_columns(form: Format, columns: Sequence[ColumnSchema], at: Position, *, key: bool) -> None:
     """Refuse columns that a format cannot hold."""
-    rules = rules_of(form.name, at)
+    reason = _objection(rules_of(form.name, at), form, columns, key=key)
+    if reason is None:
+        return
+    features = "UNWRAP_SINGLES" if len(columns) == 1 and not form.wrapped else ""
+    raise SqlError(
+        f"{'Key' if key else 'Value'} format does not support schema.\nformat: {form.name}\n"
+        f"schema: Persistence{{columns=[{_named(columns, key=key)}], features=[{features}]}}\n"
+        f"reason: {reason}",
+        *at,
+    )
+
+
+def _named(columns: Sequence[ColumnSchema], *, key: bool) -> str:
+    return ", ".join(f"{column}{' KEY' if key else ''}" for column in columns)
+
+
+def _objection(rules: FormatRules, form: Format, columns: Sequence[ColumnSchema], *, key: bool) -> str | None:
     if rules.most_columns is not None and len(columns) > rules.most_columns:
-        named = ", ".join(map(str, columns))
         what = "does not support columns" if rules.most_columns == 0 else "only supports a single field"
-        raise SqlError(f"The '{form.name}' format {what}. Got: [{named}]", *at)
+        return f"The '{form.name}' format {what}. Got: [{_named(columns, key=key)}]"
     for column in columns:
         if key and _holds_map(column.type):
-            raise SqlError(
+            return (
                 "Map keys, including types that contain maps, are not supported as they may lead to "
                 "unexpected behavior due to inconsistent serialization. "
-                f"Key column name: `{column.name}`. Column type: {column.type}.",
-                *at,
+                f"Key column name: `{column.name}`. Column type: {column.type}. "
+                "See https://github.com/confluentinc/ksql/issues/6621 for more."
             )
         if not _holds(rules, column.type):
             family = type(column.type).__name__.upper()
-            shown = str(column.type) if isinstance(column.type, t.Simple) else family
-            raise SqlError(
-                f"The '{form.name}' format does not support type '{shown}', column: `{column.name}`. "
-                "Use another format or another type",
-                *at,
-            )
+            kind = str(column.type) if isinstance(column.type, t.Simple) else family
+            return f"The '{form.name}' format does not support type '{kind}', column: `{column.name}`"
+    return None
 
 
 def _holds(rules: FormatRules, kind: t.SqlType) -> bool:

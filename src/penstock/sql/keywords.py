@@ -15,6 +15,7 @@ RESERVED: Final = frozenset(
 
 FREE: Final = frozenset(
     """
+    AGGREGATE ANALYZE ASC CASCADE DESC LANGUAGE ORDER RETURNS SETOF START UNION
     ADD ADVANCE ALL ALTER ASSERT AT BEGINNING CHANGES COLUMN CONNECTOR CONNECTORS DEFINE EMIT ESCAPE
     EXPLAIN EXTENDED FINAL FUNCTION FUNCTIONS GRACE HEADER HEADERS HOPPING ID IF INTERVAL KEY LIST
     PARTITION PAUSE PERIOD PLUGINS PRIMARY PRINT PROPERTIES QUERIES REPLACE RESUME RETENTION RUN SAMPLE
@@ -32,10 +33,13 @@ KEYWORDS: Final = RESERVED | FREE | CONSTRUCTORS
 NOT_AN_ALIAS: Final = frozenset({"AT", "EMIT", "ESCAPE", "GRACE", "PARTITION", "WINDOW"})
 """Free words that cannot be an alias without AS, because they begin the next clause."""
 
+NOT_A_SOURCE_ALIAS: Final = NOT_AN_ALIAS | {"ORDER", "START", "UNION"}
+"""The same behind a source. These words are no part of ksqlDB's language, and may name columns."""
+
 NOT_A_SOURCE: Final = frozenset({"STREAMS", "TABLES", "FUNCTION", "CONNECTOR"})
 """Free words that mean something else behind DESCRIBE."""
 
-QUOTED: Final = RESERVED | CONSTRUCTORS | NOT_AN_ALIAS | NOT_A_SOURCE | {"ALL", "COLUMN"}
+QUOTED: Final = RESERVED | CONSTRUCTORS | NOT_A_SOURCE_ALIAS | NOT_A_SOURCE | {"ALL", "ANALYZE", "COLUMN"}
 """Words that are written in quotes where they are names: some place would take them for keywords."""
 
 SYMBOLS: Final = {

@@ -32,6 +32,7 @@ _TOKEN: Final = re.compile(
     r"|(?P<BACKTICK>`(?:[^`]|``)+`)"
     r'|(?P<QUOTED>"(?:[^"]|"")+")'
     r"|(?P<open_quote>['`\"])"
+    r"|(?P<BLOCK>\$\$(?!\{).*?\$\$)"
     r"|(?P<DOUBLE_VALUE>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)[eE][+-]?[0-9]+(?![A-Za-z0-9_@]))"
     r"|(?P<DECIMAL_VALUE>[0-9]+\.[0-9]*|\.[0-9]+)"
     r"|(?P<INTEGER_VALUE>[0-9]+(?![A-Za-z0-9_@]))"
@@ -42,7 +43,7 @@ _TOKEN: Final = re.compile(
     re.DOTALL,
 )
 _LAMBDA_AHEAD: Final = re.compile(
-    rf"\(\s*(?:{_NAME}|`[^`]+`)(?:\s*,\s*(?:{_NAME}|`[^`]+`))*\s*\)\s*=>", re.DOTALL
+    rf"\(\s*(?:{_NAME}|`(?:[^`]|``)+`)(?:\s*,\s*(?:{_NAME}|`(?:[^`]|``)+`))*\s*\)\s*=>", re.DOTALL
 )
 _BRACKET_AHEAD: Final = re.compile(r"(?:\s+|--[^\r\n]*|/\*.*?\*/)*([\[<(])", re.DOTALL)
 _MAKES_KEYWORD: Final = {"ARRAY": "[<", "MAP": "(<", "STRUCT": "(<"}

@@ -11,14 +11,23 @@ from lark import Lark, Token, UnexpectedInput, UnexpectedToken
 from lark.exceptions import VisitError
 
 from penstock.sql.errors import SqlError
-from penstock.sql.keywords import CONSTRUCTORS, FREE, KEYWORDS, NOT_A_SOURCE, NOT_AN_ALIAS, RESERVED, SYMBOLS
+from penstock.sql.keywords import (
+    CONSTRUCTORS,
+    FREE,
+    KEYWORDS,
+    NOT_A_SOURCE,
+    NOT_A_SOURCE_ALIAS,
+    NOT_AN_ALIAS,
+    RESERVED,
+    SYMBOLS,
+)
 from penstock.sql.lexer import RawStatement, StatementLexer, split
 from penstock.sql.statement_building import StatementBuilder
 from penstock.sql.statements import Statement
 from penstock.sql.syntax import Expression
 
 _NAMES: Final = ("IDENTIFIER", "BACKTICK", "QUOTED")
-_VALUES: Final = ("STRING", "INTEGER_VALUE", "DECIMAL_VALUE", "DOUBLE_VALUE", "LAMBDA_OPEN")
+_VALUES: Final = ("STRING", "INTEGER_VALUE", "DECIMAL_VALUE", "DOUBLE_VALUE", "LAMBDA_OPEN", "BLOCK")
 _SHOWN: Final = {name: f"'{symbol}'" for symbol, name in SYMBOLS.items()} | {
     "IDENTIFIER": "a name",
     "STRING": "a string",
@@ -26,6 +35,7 @@ _SHOWN: Final = {name: f"'{symbol}'" for symbol, name in SYMBOLS.items()} | {
     "DECIMAL_VALUE": "a number",
     "DOUBLE_VALUE": "a number",
     "LAMBDA_OPEN": "'('",
+    "BLOCK": "$$ … $$",
     "$END": "the end of the statement",
 }
 _HIDDEN: Final = frozenset({"BACKTICK", "QUOTED"})
@@ -83,6 +93,7 @@ def _grammar() -> str:
     rules = [
         ("name", FREE - {"ALL"}),
         ("alias_name", FREE - {"ALL"} - NOT_AN_ALIAS),
+        ("source_alias_name", FREE - {"ALL"} - NOT_A_SOURCE_ALIAS),
         ("source_name", FREE - {"ALL"} - NOT_A_SOURCE),
     ]
     listed = "\n".join(f"{rule}: {' | '.join([*_NAMES, *sorted(words)])}" for rule, words in rules)

@@ -43,8 +43,11 @@ _DELIMITERS: Final = {"SPACE": " ", "TAB": "\t"}
 class Properties:
     """The properties of one statement, each with its place."""
 
-    def __init__(self, given: Sequence[s.Property], known: frozenset[str], at: x.Position) -> None:
-        self.at = at
+    def __init__(
+        self, given: Sequence[s.Property], known: frozenset[str], at: x.Position, *, wraps: bool = True
+    ) -> None:
+        """`wraps`: whether a single value stands in a record where the statement does not say."""
+        self.at, self._wraps = at, wraps
         self._by_name: dict[str, s.Property] = {}
         unknown = [p for p in given if p.name.upper() not in known]
         if unknown:
@@ -54,6 +57,9 @@ class Properties:
             if entry.name.upper() in self._by_name:
                 raise SqlError(f"{entry.name} is given twice in the WITH clause: drop one", *entry.at)
             self._by_name[entry.name.upper()] = entry
+
+    def has(self, name: str) -> bool:
+        return name in self._by_name
 
     def place(self, name: str) -> x.Position:
         return self._by_name[name].at if name in self._by_name else self.at
@@ -140,6 +146,8 @@ class Properties:
                 raise SqlError(
                     f"Format '{name}' does not support 'WRAP_SINGLE_VALUE' set to '{wrap}'", *place
                 )
+        if wrap is None and rules.unwraps:
+            wrap = self._wraps
         wrapped = (
             columns != 1 or (rules.wraps and (wrap is None or wrap)) if side == "VALUE" else columns != 1
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from lark import Token
 
 from penstock.sql import statements as s
@@ -23,6 +25,7 @@ from penstock.sql.building import (
     unquoted,
     word,
 )
+from penstock.sql.named_queries import bounded, with_named_queries
 
 
 def _properties(c: Children) -> tuple[s.Property, ...]:
@@ -54,6 +57,20 @@ def _groups(c: Children, rule: str) -> tuple[x.Expression, ...]:
 def _text(c: Children, index: int) -> str:
     strings = [child for child in c if isinstance(child, Token) and child.type == "STRING"]
     return unquoted(strings[index])
+
+
+def _united(head: s.Query, others: list[s.Query]) -> s.Query:
+    """EMIT, START AT and LIMIT are those of the whole; they stand behind the last SELECT, or the first."""
+    last = others[-1]
+    rest = tuple(replace(each, emit=None, limit=None, start_at=None, order_by=()) for each in others)
+    return replace(
+        head,
+        emit=head.emit or last.emit,
+        limit=last.limit if head.limit is None else head.limit,
+        start_at=head.start_at or last.start_at,
+        order_by=head.order_by or last.order_by,
+        union=rest,
+    )
 
 
 _CONSTRAINTS = ("KEY", "PRIMARY", "HEADERS", "HEADER")
@@ -123,7 +140,12 @@ class StatementBuilder(ExpressionBuilder):
     def drop_source(self, c: Children) -> s.Statement:
         kind = word(c, "STREAM", "TABLE") or ""
         return s.DropSource(
-            kind, name_text(c), marked(c, "if_exists") is not None, has(c, "DELETE"), at=at(c)
+            kind,
+            name_text(c),
+            marked(c, "if_exists") is not None,
+            has(c, "DELETE"),
+            has(c, "CASCADE"),
+            at=at(c),
         )
 
     def create_type(self, c: Children) -> s.Statement:
@@ -147,6 +169,42 @@ class StatementBuilder(ExpressionBuilder):
     def insert_values(self, c: Children) -> s.Statement:
         return s.InsertValues(name_text(c), _names(c), tuple(every(x.Expression, c)), at=at(c))
 
+    def delete_rows(self, c: Children) -> s.Statement:
+        return s.DeleteRows(name_text(c), c[-1], at=at(c))
+
+    # Functions
+
+    parameters = mark("parameters")
+
+    def parameter(self, c: Children) -> Marked:
+        return Marked("parameter", [c[0].text, c[1]], at(c))
+
+    def create_function(self, c: Children) -> s.Statement:
+        names = [name.text for name in every(Name, c)]
+        given = marked(c, "parameters")
+        pairs = tuple(tuple(each.children) for each in every(Marked, given.children if given else []))
+        text = next((child for child in c if isinstance(child, Token) and child.type == "BLOCK"), None)
+        if text is not None:
+            body: str | None = text[2:-2]
+        else:
+            body = _text(c, 0) if has(c, "STRING") else None
+        kind = "AGGREGATE" if has(c, "AGGREGATE") else "TABLE" if has(c, "SETOF") else "SCALAR"
+        return s.CreateFunction(
+            names[0],
+            pairs,
+            one(x.TypeName, c),
+            names[1],
+            body,
+            _properties(c),
+            kind,
+            marked(c, "or_replace") is not None,
+            marked(c, "if_not_exists") is not None,
+            at=at(c),
+        )
+
+    def drop_function(self, c: Children) -> s.Statement:
+        return s.DropFunction(name_text(c), marked(c, "if_exists") is not None, at=at(c))
+
     # Queries
 
     def item(self, c: Children) -> s.SelectItem:
@@ -165,9 +223,30 @@ class StatementBuilder(ExpressionBuilder):
     def all_fields(self, c: Children) -> s.SelectItem:
         return s.SelectItem(c[0], star=True, at=at(c))
 
+    def source_alias(self, c: Children) -> Marked:
+        return Marked("alias", [c[-1]], at(c))
+
     def source(self, c: Children) -> s.Source:
-        alias = marked(c, "alias")
-        return s.Source(c[0].text, alias.children[0].text if alias else None, at=at(c))
+        found = marked(c, "alias")
+        alias = found.children[0].text if found else None
+        query = first(s.Query, c)
+        if query is not None:
+            return s.Source(alias or "", alias, query, at=at(c))
+        return s.Source(c[0].text, alias, at=at(c))
+
+    def start_at(self, c: Children) -> s.StartAt:
+        value = c[-1] if isinstance(c[-1], Token) else None
+        if value is not None and value.type == "INTEGER_VALUE":
+            return s.StartAt(c[2].text, int(value), at=at(c))
+        return s.StartAt(c[2].text, None if value is None else unquoted(value), at=at(c))
+
+    def ordered(self, c: Children) -> s.Ordered:
+        return s.Ordered(c[0], has(c, "DESC"), at=at(c))
+
+    order_by, named_queries = mark("order_by"), mark("named_queries")
+
+    def named_query(self, c: Children) -> Marked:
+        return Marked("named_query", [c[0].text, one(s.Query, c)], at(c))
 
     def within(self, c: Children) -> s.Within:
         durations = every(s.Duration, c)
@@ -206,7 +285,18 @@ class StatementBuilder(ExpressionBuilder):
         return one(s.Window, c)
 
     def query(self, c: Children) -> s.Statement:
-        emit, limit = marked(c, "emit"), marked(c, "limit")
+        head, *others = every(s.Query, c)
+        found = marked(c, "named_queries")
+        whole = _united(head, others) if others else head
+        if found is None:
+            return bounded(whole)
+        return with_named_queries(whole, [tuple(each.children) for each in every(Marked, found.children)])
+
+    clauses, ending = mark("clauses"), mark("ending")
+
+    def select(self, c: Children) -> s.Statement:
+        c = [*c[:-2], *c[-2].children, *c[-1].children]
+        emit, limit, order = marked(c, "emit"), marked(c, "limit"), marked(c, "order_by")
         return s.Query(
             tuple(every(s.SelectItem, c)),
             one(s.Source, c),
@@ -218,6 +308,9 @@ class StatementBuilder(ExpressionBuilder):
             _expression(c, "having"),
             word(emit.children, "CHANGES", "FINAL") if emit else None,
             number(limit.children) if limit else None,
+            has(c, "DISTINCT"),
+            tuple(every(s.Ordered, order.children)) if order else (),
+            first(s.StartAt, c),
             at=at(c),
         )
 
@@ -228,12 +321,16 @@ class StatementBuilder(ExpressionBuilder):
 
     def explain(self, c: Children) -> s.Statement:
         statement = first(s.Statement, c)
-        return s.Explain(None if statement else name_text(c), statement, at=at(c))
+        analyze = has(c, "ANALYZE")
+        return s.Explain(None if statement else name_text(c), statement, analyze, at=at(c))
 
     # Looking
 
     def show(self, c: Children) -> s.Statement:
         found = c[1].children
+        if has(found, "CREATE"):
+            kind = word(found, "STREAM", "TABLE", "FUNCTION")
+            return s.Show(f"CREATE {kind}", name=name_text(found), at=at(c))
         what = [t.type for t in every(Token, found) if t.type not in ("ALL", "EXTENDED", "SOURCE", "SINK")][
             -1
         ]

@@ -71,6 +71,8 @@ def _item(node: s.SelectItem) -> str:
 
 
 def _source(node: s.Source) -> str:
+    if node.query is not None:
+        return f"({_bare(node.query)}) AS {name(node.alias or node.name)}"
     return _joined(name(node.name), node.alias and f"AS {name(node.alias)}")
 
 
@@ -107,15 +109,46 @@ def _window(node: s.Window) -> str:
 
 def _query(node: s.Query) -> list[str | None]:
     return [
-        f"SELECT {', '.join(map(_item, node.items))} FROM {_source(node.source)}",
+        _joined("SELECT", _if(node.distinct, "DISTINCT"), ", ".join(map(_item, node.items))),
+        f"FROM {_source(node.source)}",
         *map(_join, node.joins),
         _window(node.window) if node.window else None,
         f"WHERE {expression(node.where)}" if node.where else None,
         f"GROUP BY {', '.join(map(expression, node.group_by))}" if node.group_by else None,
         f"PARTITION BY {', '.join(map(expression, node.partition_by))}" if node.partition_by else None,
         f"HAVING {expression(node.having)}" if node.having else None,
+        _start(node.start_at) if node.start_at else None,
+        f"ORDER BY {', '.join(map(_ordered, node.order_by))}" if node.order_by else None,
         f"EMIT {node.emit}" if node.emit else None,
         f"LIMIT {node.limit}" if node.limit is not None else None,
+        *(f"UNION ALL {_bare(each)}" for each in node.union),
+    ]
+
+
+def _start(node: s.StartAt) -> str:
+    value = string(node.value) if isinstance(node.value, str) else node.value
+    return f"START AT {name(node.what)}{'' if value is None else f' {value}'}"
+
+
+def _ordered(node: s.Ordered) -> str:
+    return f"{expression(node.expression)}{' DESC' if node.descending else ''}"
+
+
+def _create_function(node: s.CreateFunction) -> list[str | None]:
+    given = _listed(f"{name(each)} {type_name(kind)}" for each, kind in node.parameters)
+    return [
+        "CREATE",
+        _if(node.or_replace, "OR REPLACE"),
+        _if(node.kind == "AGGREGATE", "AGGREGATE"),
+        "FUNCTION",
+        _if(node.if_not_exists, "IF NOT EXISTS"),
+        f"{name(node.name)}{given}",
+        "RETURNS",
+        _if(node.kind == "TABLE", "SETOF"),
+        type_name(node.returns),
+        f"LANGUAGE {name(node.language)}",
+        _with(node.properties),
+        None if node.text is None else f"AS {string(node.text)}",
     ]
 
 
@@ -146,14 +179,17 @@ def _alter(node: s.AlterSource) -> list[str | None]:
 
 def _drop(node: s.DropSource) -> list[str | None]:
     absent, topic = _if(node.if_exists, "IF EXISTS"), _if(node.delete_topic, "DELETE TOPIC")
-    return [f"DROP {node.kind}", absent, name(node.name), topic]
+    return [f"DROP {node.kind}", absent, name(node.name), topic, _if(node.cascade, "CASCADE")]
 
 
 def _explain(node: s.Explain) -> list[str | None]:
-    return ["EXPLAIN", _bare(node.statement) if node.statement else name(node.query or "")]
+    explained = _bare(node.statement) if node.statement else name(node.query or "")
+    return ["EXPLAIN", _if(node.analyze, "ANALYZE"), explained]
 
 
 def _show(node: s.Show) -> list[str | None]:
+    if node.name is not None:
+        return ["SHOW", node.what, name(node.name)]
     what = "CONNECTOR PLUGINS" if node.what == "PLUGINS" else node.what
     return ["SHOW", _if(node.all, "ALL"), node.connector_kind, what, _if(node.extended, "EXTENDED")]
 
@@ -213,6 +249,9 @@ _WRITERS: Final[dict[type, Callable[[Any], list[str | None]]]] = {
     s.DropType: lambda n: ["DROP TYPE", _if(n.if_exists, "IF EXISTS"), name(n.name)],
     s.InsertSelect: lambda n: ["INSERT INTO", name(n.target), _with(n.properties), _bare(n.query)],
     s.InsertValues: lambda n: ["INSERT INTO", name(n.target), _names(n.columns), "VALUES", _values(n)],
+    s.DeleteRows: lambda n: [f"DELETE FROM {name(n.target)} WHERE {expression(n.where)}"],
+    s.CreateFunction: _create_function,
+    s.DropFunction: lambda n: ["DROP FUNCTION", _if(n.if_exists, "IF EXISTS"), name(n.name)],
     s.ManageQuery: lambda n: [n.action, "ALL" if n.query is None else name(n.query)],
     s.Explain: _explain,
     s.Show: _show,

@@ -73,7 +73,10 @@ class SelectItem(Node):
 @dataclass(frozen=True)
 class Source(Node):
     name: str
+    """Of a query in parentheses: its alias."""
     alias: str | None = None
+    query: Query | None = None
+    """(SELECT …) AS alias."""
 
 
 @dataclass(frozen=True)
@@ -104,6 +107,20 @@ class Window(Node):
 
 
 @dataclass(frozen=True)
+class StartAt(Node):
+    """START AT BEGINNING, END, OFFSET n or TIMESTAMP '…'."""
+
+    what: str
+    value: int | str | None = None
+
+
+@dataclass(frozen=True)
+class Ordered(Node):
+    expression: Expression
+    descending: bool = False
+
+
+@dataclass(frozen=True)
 class Query(Statement):
     items: tuple[SelectItem, ...]
     source: Source
@@ -116,6 +133,11 @@ class Query(Statement):
     emit: str | None = None
     """CHANGES or FINAL."""
     limit: int | None = None
+    distinct: bool = False
+    order_by: tuple[Ordered, ...] = ()
+    start_at: StartAt | None = None
+    union: tuple[Query, ...] = ()
+    """What follows UNION ALL."""
 
 
 # Sources
@@ -158,6 +180,8 @@ class DropSource(Statement):
     name: str
     if_exists: bool = False
     delete_topic: bool = False
+    cascade: bool = False
+    """Whatever reads it goes with it."""
 
 
 @dataclass(frozen=True)
@@ -190,6 +214,38 @@ class InsertValues(Statement):
     values: tuple[Expression, ...]
 
 
+@dataclass(frozen=True)
+class DeleteRows(Statement):
+    """DELETE FROM a table WHERE its key is …: a tombstone."""
+
+    target: str
+    where: Expression
+
+
+# Functions
+
+
+@dataclass(frozen=True)
+class CreateFunction(Statement):
+    name: str
+    parameters: tuple[tuple[str, TypeName], ...]
+    returns: TypeName
+    language: str
+    text: str | None
+    """None: the handler is one of an installed package."""
+    properties: tuple[Property, ...] = ()
+    kind: str = "SCALAR"
+    """SCALAR, AGGREGATE or TABLE."""
+    or_replace: bool = False
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True)
+class DropFunction(Statement):
+    name: str
+    if_exists: bool = False
+
+
 # Running queries
 
 
@@ -206,6 +262,7 @@ class ManageQuery(Statement):
 class Explain(Statement):
     query: str | None = None
     statement: Statement | None = None
+    analyze: bool = False
 
 
 # Looking
@@ -222,6 +279,8 @@ class Show(Statement):
     """ALL TOPICS: hidden ones, too."""
     connector_kind: str | None = None
     """SOURCE or SINK."""
+    name: str | None = None
+    """Of SHOW CREATE STREAM, TABLE or FUNCTION; `what` is then CREATE and the kind."""
 
 
 @dataclass(frozen=True)
