@@ -2,12 +2,13 @@
 
 ConnectError
 ├── ConfigError     a setting of a connector, converter or transform: names it, its value and what is expected
-└── DataError       a record: its schema and value do not fit, or cannot be converted
+├── DataError       a record: its schema and value do not fit, or cannot be converted
+└── RetriableError  the same may succeed when it is tried again
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 
 class ConnectError(Exception):
@@ -21,6 +22,17 @@ class ConfigError(ConnectError):
         )
         self.name = name
 
+    @classmethod
+    def of(cls, name: str, sentence: str) -> Self:
+        """With words of its own."""
+        made = cls(name, None, "")
+        made.args = (sentence,)
+        return made
+
 
 class DataError(ConnectError):
     """Kafka Connect's DataException."""
+
+
+class RetriableError(ConnectError):
+    """The same may succeed when it is tried again: a server was not there for a moment."""

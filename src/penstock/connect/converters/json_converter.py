@@ -11,8 +11,9 @@ import json
 from collections.abc import Mapping
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
+from penstock.connect.converters.converter import SchemaAndValue
 from penstock.connect.converters.json_schema_form import schema_from_json, schema_to_json
 from penstock.connect.converters.json_text import json_text
 from penstock.connect.data import schema as s
@@ -26,11 +27,6 @@ ENVELOPE: Final = (
     "additional fields. If you are trying to deserialize plain JSON data, set schemas.enable=false in your "
     "converter configuration."
 )
-
-
-class SchemaAndValue(NamedTuple):
-    schema: Schema | None
-    value: Any
 
 
 class JsonConverter:
@@ -226,7 +222,8 @@ def decimal_bytes(schema: Schema, value: Decimal) -> bytes:
     scale = s.decimal_scale(schema)
     if -int(value.as_tuple().exponent) != scale:
         raise DataError("Decimal value has mismatching scale for given Decimal.schema")
-    unscaled = int(value.scaleb(scale))
+    sign, digits, _ = value.as_tuple()  # arithmetic on decimals would round to 28 digits
+    unscaled = int("".join(map(str, digits)) or "0") * (-1 if sign else 1)
     return unscaled.to_bytes((unscaled + (unscaled < 0)).bit_length() // 8 + 1, "big", signed=True)
 
 
@@ -237,7 +234,8 @@ def _to_logical(schema: Schema, value: Any) -> Any:
         return from_millis(value)
     scale = s.decimal_scale(schema)
     if isinstance(value, bytes):
-        return Decimal(int.from_bytes(value, "big", signed=True)).scaleb(-scale)
+        unscaled = int.from_bytes(value, "big", signed=True)
+        return Decimal((unscaled < 0, tuple(map(int, str(abs(unscaled)))), -scale))
     return Decimal(str(value)).quantize(Decimal(1).scaleb(-scale))
 
 

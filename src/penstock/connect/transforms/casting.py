@@ -16,6 +16,7 @@ from penstock.connect.data.inference import infer
 from penstock.connect.data.record import ConnectRecord
 from penstock.connect.data.schema import INTEGER_BITS, Schema, Type
 from penstock.connect.data.struct import Float32, Struct
+from penstock.connect.data.text import date_text
 from penstock.connect.errors import ConfigError, DataError
 from penstock.connect.transforms.settings import Settings
 from penstock.connect.transforms.transform import Side, basics, field_value, need_map, need_struct
@@ -177,22 +178,11 @@ def _string(value: Any, target: Type) -> str:
         case bytes():
             return base64.b64encode(value).decode()
         case datetime():
-            return _date_text(value)
+            return date_text(value)
         case Decimal():
             return str(value)
         case _:
             return str(value)
-
-
-def _date_text(value: datetime) -> str:
-    """Connect's own forms: a time of day, a date at midnight, or both."""
-    millis = to_millis(value)
-    fraction = f"{millis % 1000:03d}"
-    if 0 <= millis < DAY_MS:
-        return f"{value:%H:%M:%S}.{fraction}Z"
-    if millis % DAY_MS == 0:
-        return f"{value.year:04d}-{value:%m-%d}"
-    return f"{value.year:04d}-{value:%m-%dT%H:%M:%S}.{fraction}Z"
 
 
 _CASTS: Final = {

@@ -73,3 +73,12 @@ def predicate(setting: str, name: str, settings: Settings) -> Predicate:
             setting, name, f"Class {name} could not be found. Predicates are {', '.join(PREDICATES)}."
         )
     return PREDICATES[short](settings)
+
+
+TRANSFORM_NAMES: Final = tuple(
+    sorted(
+        PACKAGE + each
+        for each in (*WHOLE, *(f"{kind}${side}" for kind in SIDED for side in ("Key", "Value")))
+    )
+)
+PREDICATE_NAMES: Final = tuple(sorted(f"{PACKAGE}predicates.{each}" for each in PREDICATES))

@@ -1,0 +1,125 @@
+"""Lines of a file to a topic, as Kafka's FileStreamSource: the offset is the position in bytes after a line.
+
+A line counts when its end has been written. A file that is not there yet is waited for. Without `file` Kafka
+reads standard input, which a worker on Spark does not have: that is refused.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Final
+
+from penstock.connect.api import ConfigDef, ConnectRecord, Importance, Kind
+from penstock.connect.api.config_def import non_empty
+from penstock.connect.api.guards import allowed_path, path_mistakes
+from penstock.connect.api.source import Place, SourceConnector, SourceOffsets, SourceRecord, SourceTask
+from penstock.connect.data import schema as s
+from penstock.connect.errors import ConnectError
+
+CHUNK_BYTES: Final = 1 << 20
+LINE_BYTES_MAX: Final = 64 << 20
+"""A file without line ends is no file of lines."""
+
+_POSITION: Final = "The value for the 'position' key in the offset"
+
+CONFIG: Final = (
+    ConfigDef()
+    .define(
+        "file",
+        Kind.STRING,
+        None,
+        importance=Importance.HIGH,
+        doc="Source filename. If not specified, the standard input will be used",
+    )
+    .define(
+        "topic",
+        Kind.STRING,
+        importance=Importance.HIGH,
+        doc="The topic to publish data to",
+        validator=non_empty,
+    )
+    .define(
+        "batch.size",
+        Kind.INT,
+        2000,
+        importance=Importance.LOW,
+        doc="The maximum number of records the source task can read from the file each time it is polled",
+    )
+)
+
+
+class FileStreamSourceTask(SourceTask):
+    def poll(self) -> Sequence[SourceRecord]:
+        path, topic = self.config["file"], self.config["topic"]
+        most = max(1, int(self.config.get("batch.size") or 2000))
+        where = {"filename": path}
+        position = int((self.offsets.get(where) or {}).get("position", 0))
+        lines: list[SourceRecord] = []
+        for line, after in _lines(allowed_path(self.config, path), position, most):
+            record = ConnectRecord(topic, value=line, value_schema=s.STRING)
+            lines.append(SourceRecord(where, {"position": after}, record))
+        return lines
+
+
+def _lines(path: Path, position: int, most: int) -> list[tuple[str, int]]:
+    """Whole lines from a position, each with the position after it."""
+    try:
+        with path.open("rb") as file:
+            file.seek(position)
+            data = _whole_lines(file, most)
+    except FileNotFoundError:
+        return []
+    found = []
+    for raw in data:
+        position += len(raw)
+        found.append((raw.rstrip(b"\n").removesuffix(b"\r").decode(errors="replace"), position))
+    return found
+
+
+def _whole_lines(file: Any, most: int) -> list[bytes]:
+    lines: list[bytes] = []
+    while len(lines) < most and (line := file.readline(LINE_BYTES_MAX)):
+        if not line.endswith(b"\n"):
+            if len(line) == LINE_BYTES_MAX:
+                raise ConnectError(f"a line of {file.name} is longer than {LINE_BYTES_MAX} bytes")
+            break  # its end has not been written yet
+        lines.append(line)
+    return lines
+
+
+class FileStreamSource(SourceConnector):
+    NAMES: ClassVar = ("org.apache.kafka.connect.file.FileStreamSourceConnector",)
+    CONFIG: ClassVar = CONFIG
+    TASK: ClassVar = FileStreamSourceTask
+    TASK_NAME: ClassVar = "org.apache.kafka.connect.file.FileStreamSourceTask"
+    POLL_MS: ClassVar = 200
+
+    @classmethod
+    def check(cls, config: Mapping[str, str]) -> list[tuple[str, str]]:
+        if not config.get("file") and config.get("topic"):
+            return [("file", "A worker on Spark has no standard input to read: name a file")]
+        return path_mistakes(config, "file")
+
+    def has_news(self, offsets: SourceOffsets) -> bool:
+        path = self.config["file"]
+        position = int((offsets.get({"filename": path}) or {}).get("position", 0))
+        try:
+            return os.stat(path).st_size > position
+        except OSError:
+            return False
+
+    def check_offsets(self, changes: Sequence[tuple[Place, Place | None]]) -> None:
+        for partition, offset in changes:
+            if offset is None:
+                continue
+            if "position" not in offset:
+                raise ConnectError("Offset objects should either be null or contain the key 'position'")
+            position = offset["position"]
+            if not isinstance(position, int) or isinstance(position, bool):
+                raise ConnectError(f"{_POSITION} is expected to be a Long value")
+            if position < 0:
+                raise ConnectError(f"{_POSITION} should be a non-negative value")
+            if "filename" not in partition:
+                raise ConnectError("Partition objects should contain the key 'filename'")

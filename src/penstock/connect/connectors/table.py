@@ -1,0 +1,16 @@
+"""Which connectors there are, and where: a connector's module is loaded when it is asked for."""
+
+from __future__ import annotations
+
+from typing import Final
+
+BUILT_IN: Final = (
+    "penstock.connect.connectors.file_stream.source:FileStreamSource",
+    "penstock.connect.connectors.file_stream.sink:FileStreamSink",
+    "penstock.connect.connectors.jdbc.source:JdbcSource",
+    "penstock.connect.connectors.jdbc.sink:JdbcSink",
+    "penstock.connect.connectors.postgresql.source:PostgresSource",
+    "penstock.connect.connectors.datagen.source:DatagenSource",
+    "penstock.connect.connectors.files.sink:FilesSink",
+)
+"""`module:class` of each."""

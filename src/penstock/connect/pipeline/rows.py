@@ -1,0 +1,17 @@
+"""Rows of records in bytes: what converters make, and what they read."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Row(NamedTuple):
+    """A record of a topic in bytes."""
+
+    topic: str
+    partition: int | None
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...] = ()
+    timestamp_ms: int | None = None
+    offset: int | None = None  # of a record that was read

@@ -1,0 +1,164 @@
+"""What one task of a source does in a batch: poll, convert, and emit rows with the offsets they lead to.
+
+The offsets are rows too, of the offset topic, in Kafka Connect's own form: so they are committed in the
+transaction of the records. A note tells the driver the same, and whether the task has failed. A task that
+fails emits what came before the record that failed.
+"""
+
+from __future__ import annotations
+
+import json
+import traceback
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from penstock.clock import SystemClock
+from penstock.connect.api.source import Place, SourceOffsets, SourceRecord, SourceTask, canonical
+from penstock.connect.config.validation import Defaults
+from penstock.connect.converters.json_text import json_text
+from penstock.connect.data.text import java_text
+from penstock.connect.errors import RetriableError
+from penstock.connect.pipeline.conversion import Conversion
+from penstock.connect.pipeline.rows import Row
+from penstock.connect.pipeline.task_log import Line, TaskLog
+from penstock.connect.pipeline.tolerance import Context, RecordFailed, Tolerance, error_headers, log_failure
+from penstock.connect.plugins import load_plugins
+
+ROWS_MAX: Final = 50_000
+BYTES_MAX: Final = 32 << 20
+SECONDS_MAX: Final = 1.0
+"""A batch ends when it has so many rows, so many bytes, or after so long."""
+ROWS_AT_ONCE: Final = 10_000
+
+
+@dataclass(frozen=True)
+class SourceBatch:
+    """Everything that the tasks of a source need for one batch. It is pickled and sent to them."""
+
+    connector: str
+    class_name: str
+    plugin_path: str
+    configs: tuple[tuple[int, dict[str, str]], ...]
+    """Number and settings of each task that runs."""
+    offsets: tuple[tuple[Place, Place], ...]
+    offset_topic: str
+    """Empty if the driver keeps them elsewhere."""
+    defaults: Defaults
+
+    def rows(self, index: int) -> Iterator[list[Row] | bytes]:
+        """Rows to write, then one note."""
+        number, config = self.configs[index]
+        with TaskLog() as log:
+            work = _Work(self, number, config)
+            yield from work.rows()
+        yield work.note(log.lines)
+
+
+class _Work:
+    def __init__(self, batch: SourceBatch, number: int, config: dict[str, str]) -> None:
+        self._batch, self._number, self._config = batch, number, config
+        self._error = ""
+        self._records = 0
+        self._topics: set[str] = set()
+        self._reached: dict[str, tuple[Place, Place]] = {}
+
+    def rows(self) -> Iterator[list[Row]]:
+        try:
+            yield from self._converted()
+        except RecordFailed as failed:
+            self._error = "".join(traceback.format_exception(failed))
+        except RetriableError:
+            raise  # the batch is aborted and tried again
+        except Exception:  # a connector may raise anything: its task fails, and no other
+            self._error = traceback.format_exc()
+        if self._reached and self._batch.offset_topic:
+            yield [self._offset_row(*each) for each in self._reached.values()]
+
+    def note(self, logs: list[Line]) -> bytes:
+        told = {
+            "task": self._number,
+            "records": self._records,
+            "offsets": list(self._reached.values()),
+            "topics": sorted(self._topics),
+            "error": self._error or None,
+            "logs": logs,
+        }
+        return json.dumps(told).encode()
+
+    def _converted(self) -> Iterator[list[Row]]:
+        tolerance = Tolerance.of(self._config)
+        conversion = Conversion(self._config, self._batch.defaults, tolerance)
+        plugin = load_plugins(self._batch.plugin_path).find(self._batch.class_name)
+        task: SourceTask = plugin.connector.TASK(self._config, SourceOffsets(self._batch.offsets))  # type: ignore[assignment,call-arg]
+        try:
+            for polled in _polls(task):
+                yield from self._portion(polled, conversion, tolerance)
+        finally:
+            task.close()
+
+    def _portion(
+        self, polled: Iterable[SourceRecord], conversion: Conversion, tolerance: Tolerance
+    ) -> Iterator[list[Row]]:
+        gathered: list[Row] = []
+        fatal: RecordFailed | None = None
+        for partition, offset, record in polled:
+            if record is None:
+                self._reached[canonical(partition)] = (partition, offset)
+                continue
+            try:
+                row = conversion.outward(record)
+            except RecordFailed as failed:
+                if not tolerance.passes_over:
+                    fatal = failed
+                    break
+                row = self._passed_over(failed, partition, record, tolerance)
+            if row is not None:
+                gathered.append(row)
+                self._records += 1
+                self._topics.add(row.topic)
+            self._reached[canonical(partition)] = (partition, offset)
+            if len(gathered) >= ROWS_AT_ONCE:
+                yield gathered
+                gathered = []
+        if gathered:
+            yield gathered
+        if fatal is not None:
+            raise fatal
+
+    def _passed_over(
+        self, failed: RecordFailed, partition: Place, record: Any, tolerance: Tolerance
+    ) -> Row | None:
+        """The dead letter, if there is to be one."""
+        context = Context(self._batch.connector, self._number)
+        log_failure(tolerance, failed, context)
+        if not tolerance.dead_letters:
+            return None
+        headers = tuple(error_headers(failed, context)) if tolerance.with_headers else ()
+        key, value = json.dumps(partition).encode(), java_text(record.value).encode()
+        return Row(tolerance.dead_letters, None, key, value, headers, record.timestamp)
+
+    def _offset_row(self, partition: Place, offset: Place) -> Row:
+        key = offset_key(self._batch.connector, partition)
+        return Row(self._batch.offset_topic, None, key, json_text(dict(offset)).encode())
+
+
+def offset_key(connector: str, partition: Place) -> bytes:
+    """The key of a source's offset, as Kafka Connect writes it."""
+    return json_text([connector, dict(partition)]).encode()
+
+
+def _polls(task: SourceTask) -> Iterator[Iterable[SourceRecord]]:
+    """Polls until the batch is full; the task's offsets advance between."""
+    rows, size, began = 0, 0, SystemClock.monotonic()
+    while task.whole or (
+        rows < ROWS_MAX and size < BYTES_MAX and SystemClock.monotonic() - began < SECONDS_MAX
+    ):
+        polled = task.poll()
+        if not polled:
+            return
+        yield polled
+        rows += len(polled)
+        values = (None if each.record is None else each.record.value for each in polled)
+        size += sum(len(value) for value in values if isinstance(value, (str, bytes)))
+        task.offsets = task.offsets.advanced([(each.partition, each.offset) for each in polled])
