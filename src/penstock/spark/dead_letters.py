@@ -6,10 +6,12 @@ acknowledged before the rows around it go on; a task that Spark runs again write
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 import pyarrow as pa
 
+from penstock.security.client_settings import ClientSettings
 from penstock.spark.options import write_options
 from penstock.spark.sink import write_rows
 
@@ -25,7 +27,7 @@ class Failure(NamedTuple):
     reason: str
 
 
-def send(bootstrap_servers: str, topic: str, batch: pa.RecordBatch, failures: list[Failure]) -> None:
+def send(client: ClientSettings, topic: str, batch: pa.RecordBatch, failures: list[Failure]) -> None:
     """`batch` has all columns of the source with headers, and the original bytes."""
     rows = batch.take(pa.array([failure.row for failure in failures]))
     found = rows.select(["topic", "partition", "offset", "headers"]).to_pylist()
@@ -38,8 +40,8 @@ def send(bootstrap_servers: str, topic: str, batch: pa.RecordBatch, failures: li
             "timestamp": rows.column("timestamp"),
         }
     )
-    options = write_options({"kafka.bootstrap.servers": bootstrap_servers, "topic": topic})
-    write_rows(iter([letters]), _COLUMNS, options)
+    options = write_options({"kafka.bootstrap.servers": client.bootstrap_servers, "topic": topic})
+    write_rows(iter([letters]), _COLUMNS, replace(options, client=client))
 
 
 def _told(failure: Failure, row: dict[str, object]) -> list[dict[str, object]]:

@@ -62,7 +62,7 @@ def _settle(
     if not failures or errors.action == "null":
         return decoded
     if errors.topic is not None:
-        dead_letters.send(options.client.bootstrap_servers, errors.topic, raw, failures)
+        dead_letters.send(options.client, errors.topic, raw, failures)
         kept = np.ones(decoded.num_rows, dtype=bool)
         kept[[failure.row for failure in failures]] = False
         return decoded.filter(pa.array(kept))

@@ -84,6 +84,13 @@ def unpacked(batch: pa.RecordBatch) -> Iterator[tuple[TopicPartition, Packed]]:
         yield TopicPartition(topic, partition), Packed(*packed)
 
 
+def parcels_of_note(note: bytes) -> pa.RecordBatch:
+    """Something that a task reports to the driver: it travels with the parcels, and names no topic."""
+    row = (0, 0, 0, None, None, note, None, None, None)
+    arrays = [pa.array([value], field.type) for value, field in zip(row, _PARCEL, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=_PARCEL)
+
+
 class _Outbox:
     """Stands where a producer would: what a router has packed, until the task hands it on."""
 

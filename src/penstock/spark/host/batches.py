@@ -13,13 +13,12 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
 from penstock.protocol.topic_partition import TopicPartition
-from penstock.security.client_settings import ClientSettings
 from penstock.spark.checkpoints import Checkpoint
 from penstock.spark.clusters import cluster_for
 from penstock.spark.failures import is_passing
 from penstock.spark.host.commits import Commits
 from penstock.spark.host.expressions import Computed
-from penstock.spark.host.program import CLIENT_ID, BatchAttempt, Program
+from penstock.spark.host.program import BatchAttempt, Program
 from penstock.spark.host.rows import NEXT, RECORD, SCHEMA
 from penstock.spark.host.source import without_tick
 from penstock.spark.host.stages import Stage
@@ -158,7 +157,7 @@ class Batches:
     def _global_ends(self) -> dict[TopicPartition, int]:
         if not self._program.global_partitions:
             return {}
-        cluster = cluster_for(ClientSettings(self._program.servers, CLIENT_ID))
+        cluster = cluster_for(self._program.client)
         places = [TopicPartition(*place) for place in self._program.global_partitions]
         return offsets.latest(cluster, places, Deadline(PATIENCE_SECONDS), read_committed=True)
 

@@ -55,7 +55,7 @@ class GlobalTables:
 
     def _take(self, wanted: OffsetRange) -> None:
         task = next(task for task in self._tasks if task.reads(wanted.topic))
-        options = read_committed(self._program.servers)
+        options = read_committed(self._program.client)
         for batch in read_range(wanted, full_schema(include_headers=True), options):
             for record in rows.records(batch):
                 task.process(RawRecord._make(record))

@@ -25,7 +25,6 @@ from penstock.kernels.processor import PunctuationType, UserProcessor
 from penstock.plan.expressions import without
 from penstock.plan.plan import Plan
 from penstock.protocol.topic_partition import TopicPartition
-from penstock.security.client_settings import ClientSettings
 from penstock.spark.checkpoints import Checkpoint
 from penstock.spark.clusters import cluster_for
 from penstock.spark.datasource import PenstockDataSource
@@ -63,6 +62,7 @@ class Host:
 
     def __init__(self, plan: Plan, application_id: str, servers: str, settings: HostSettings) -> None:
         self.plan, self.application_id, self.servers, self.settings = plan, application_id, servers, settings
+        self._client = settings.client(servers, CLIENT_ID)
         self.program: Program | None = None
         self.commits: Commits | None = None
         """What is committed. This and `program` are enough to read the state (`state_files.py`)."""
@@ -112,7 +112,7 @@ class Host:
     ) -> None:
         assert self.program is not None
         election = InstanceElection(
-            cluster_for(ClientSettings(self.servers, CLIENT_ID)),
+            cluster_for(self._client),
             self.application_id,
             directory.instance_id,
             input_places(self.program),
@@ -185,18 +185,20 @@ class Host:
 
     def _prepared(self, place: Path) -> Program:
         """Check plan and topics: everything that can be wrong with them is reported before anything runs."""
-        cluster = cluster_for(ClientSettings(self.servers, CLIENT_ID))
+        cluster = cluster_for(self._client)
         topics = internal_topics.source_topics(self.plan, cluster)
         tables = internal_topics.source_topics(self.plan, cluster, of_global_tables=True)
         plan = without(self.plan, {one.head.node.name: one.rest for one in self._computed})
         cut = stages(plan, topics)
         wanted = internal_topics.internal_topics(self.plan, self.application_id, topics, cut)
-        internal_topics.create(self.servers, cluster, wanted, self.settings.replication_factor)
+        internal_topics.create(
+            self.servers, self.settings.security, cluster, wanted, self.settings.replication_factor
+        )
         return Program(
             run_id=uuid.uuid4().hex,
             plan=plan,
             application_id=self.application_id,
-            servers=self.servers,
+            client=self._client,
             state=place / "state",
             stages=cut,
             partitions={**topics, **{topic.name: topic.partitions for topic in wanted}},
@@ -206,6 +208,7 @@ class Host:
             emit_every_update=self.settings.emit_every_update,
             on_bad_record=self.settings.on_bad_record,
             on_failure=self.settings.on_failure,
+            on_expression_failure=self.settings.on_expression_failure,
             computed=tuple(one.head.source for one in self._computed),
         )
 
@@ -246,7 +249,11 @@ class Host:
         return stream.foreachBatch(on_batch).start()
 
     def _sink(self) -> TransactionalSink | PlainSink:
-        given = {SERVERS: self.servers, "kafka.compression.type": self.settings.compression}
+        given = {
+            **self.settings.options,
+            SERVERS: self.servers,
+            "kafka.compression.type": self.settings.compression,
+        }
         writer = TransactionalWriter(
             write_options(given),
             transactional_id=self.application_id,
@@ -262,7 +269,8 @@ class Host:
         if interval_ms is not None:
             source = source.option(TICK_MS, str(interval_ms))
         source = (
-            source.option(SERVERS, self.servers)
+            source.options(**self.settings.options)
+            .option(SERVERS, self.servers)
             .option("startingOffsets", json.dumps(to_json(begin)))
             .option("kafka.isolation.level", "read_committed")
             .option("kafka.client.id", CLIENT_ID)

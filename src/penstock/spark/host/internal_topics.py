@@ -89,10 +89,14 @@ def changelog_config(spec: StoreSpec) -> dict[str, str]:
 
 
 def create(
-    servers: str, cluster: Cluster, wanted: Iterable[InternalTopic], replication_factor: int | None
+    servers: str,
+    security: Mapping[str, str],
+    cluster: Cluster,
+    wanted: Iterable[InternalTopic],
+    replication_factor: int | None,
 ) -> None:
     """Create what is missing, and refuse what has another number of partitions than it must have."""
-    admin = Admin(servers, timeout_s=PATIENCE_SECONDS)
+    admin = Admin(servers, timeout_s=PATIENCE_SECONDS, settings=security)
     there = _all(cluster)
     for topic in wanted:
         if topic.name in there:

@@ -17,7 +17,9 @@ from penstock.plan.groups import part, subtopologies
 from penstock.plan.nodes import Source
 from penstock.plan.plan import Plan
 from penstock.plan.raw_records import OnBadRecord
+from penstock.plan.task import OnExpressionFailure, ignore_failure
 from penstock.protocol.topic_partition import TopicPartition
+from penstock.security.client_settings import ClientSettings
 from penstock.spark.host.stages import Stage, SubtopologyRun
 
 CLIENT_ID: Final = "penstock-streams"
@@ -30,7 +32,8 @@ class Program:
     run_id: str
     plan: Plan
     application_id: str
-    servers: str
+    client: ClientSettings
+    """How the cluster is reached."""
     state: Path
     stages: tuple[Stage, ...]
     partitions: Mapping[str, int]
@@ -40,6 +43,7 @@ class Program:
     emit_every_update: bool
     on_bad_record: OnBadRecord
     on_failure: OnFailure = fail_processing
+    on_expression_failure: OnExpressionFailure = ignore_failure
     computed: tuple[Source, ...] = ()
     """Sources behind which Spark computes expressions, as the topology has them (`expressions.py`)."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 from typing import Final
 
 from penstock.kernels.cells import Cell, Entry
@@ -48,15 +49,15 @@ def marks_of(state: Snapshot) -> bytes:
 def restore(
     plan: Plan,
     application_id: str,
-    servers: str,
+    client: ClientSettings,
     task: str,
     shard: int,
     read_before: Mapping[TopicPartition, int],
 ) -> Snapshot:
     """The state of a task as the changelogs have it. `read_before` are the input offsets up to which it is
     done, for stores whose changelog is their input."""
-    options = read_committed(servers)
-    cluster = cluster_for(ClientSettings(servers, options.client.client_id))
+    options = read_committed(client)
+    cluster = cluster_for(client)
     changelogs = {
         spec.name: TopicPartition(plan.changelog_name(spec.name, application_id), shard)
         for spec in plan.used_stores
@@ -123,14 +124,15 @@ def _with_marks(stores: dict[str, list[Entry]], marks: Cell | None) -> Snapshot:
     )
 
 
-def read_committed(servers: str) -> ReadOptions:
+def read_committed(client: ClientSettings) -> ReadOptions:
     """How a topic is read that is read whole."""
-    return read_options(
+    options = read_options(
         {
-            "kafka.bootstrap.servers": servers,
+            "kafka.bootstrap.servers": client.bootstrap_servers,
             "subscribe": MARKS,
             "kafka.isolation.level": "read_committed",
             "failOnDataLoss": "false",
         },
         streaming=False,
     )
+    return replace(options, client=client)

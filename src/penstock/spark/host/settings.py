@@ -6,12 +6,16 @@ from __future__ import annotations
 import logging
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
 from penstock.plan.failures import FailureLetters, OnFailure, fail_processing, skip_processing
+from penstock.plan.handlers import Handlers
 from penstock.plan.raw_records import DeadLetters, OnBadRecord, fail, skip
+from penstock.plan.task import OnExpressionFailure, ignore_failure
+from penstock.security.client_settings import ClientSettings
+from penstock.spark.options import client_settings
 from penstock.spark.transactional import TRANSACTION_TIMEOUT_MS
 
 log = logging.getLogger(__name__)
@@ -45,6 +49,8 @@ _KNOWN: Final = {
     *("errors.dead.letter.queue.topic.name", "compression.type"),
     *_CACHE,
 }
+_SECURITY: Final = ("security.", "ssl.", "sasl.")
+"""How settings begin that every client of an application needs: they are Kafka's own."""
 
 
 class SettingError(ValueError):
@@ -67,10 +73,36 @@ class HostSettings:
     on_bad_record: OnBadRecord
     on_failure: OnFailure
     compression: str
+    on_expression_failure: OnExpressionFailure = ignore_failure
+    security: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """How the brokers are reached, under Kafka's names."""
+
+    @property
+    def options(self) -> dict[str, str]:
+        """The same as options of the Spark source and sink."""
+        return {f"kafka.{name}": value for name, value in self.security.items()}
+
+    def client(self, bootstrap_servers: str, client_id: str) -> ClientSettings:
+        """The same for our own connections."""
+        return client_settings(
+            {**self.options, "kafka.bootstrap.servers": bootstrap_servers, "kafka.client.id": client_id}
+        )
+
+
+def with_handlers(settings: HostSettings, handlers: Handlers | None) -> HostSettings:
+    if handlers is None:
+        return settings
+    return replace(
+        settings,
+        on_bad_record=handlers.on_bad_record,
+        on_failure=handlers.on_failure,
+        on_expression_failure=handlers.on_expression_failure,
+    )
 
 
 def host_settings(given: Mapping[str, str], state_dir: str | Path | None = None) -> HostSettings:
-    for name in given.keys() - _KNOWN:
+    security = {name: str(value) for name, value in given.items() if name.startswith(_SECURITY)}
+    for name in given.keys() - _KNOWN - security.keys():
         log.warning("setting %s means nothing here and is left aside", name)
     guarantee = _one_of(given, "processing.guarantee", (EXACTLY_ONCE, AT_LEAST_ONCE))
     default = given.get("state.dir") or str(Path(tempfile.gettempdir()) / "penstock-streams")
@@ -90,6 +122,7 @@ def host_settings(given: Mapping[str, str], state_dir: str | Path | None = None)
         on_bad_record=_on_bad_record(given),
         on_failure=_on_failure(given),
         compression=given.get("compression.type", "none"),
+        security=security,
     )
 
 

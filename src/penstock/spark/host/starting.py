@@ -6,9 +6,8 @@ from collections.abc import Mapping
 
 from penstock.plan.plan import Plan
 from penstock.protocol.topic_partition import TopicPartition
-from penstock.security.client_settings import ClientSettings
 from penstock.spark.clusters import cluster_for
-from penstock.spark.host.program import CLIENT_ID, Program
+from penstock.spark.host.program import Program
 from penstock.spark.host.restoring import marks_topic
 from penstock.spark.progress import ProgressLost
 from penstock.wire import offsets
@@ -35,7 +34,7 @@ def input_places(program: Program) -> list[TopicPartition]:
 def starting_offsets(
     plan: Plan, program: Program, committed: Mapping[TopicPartition, int], reset: str
 ) -> dict[TopicPartition, int]:
-    cluster, deadline = cluster_for(ClientSettings(program.servers, CLIENT_ID)), Deadline(PATIENCE_SECONDS)
+    cluster, deadline = cluster_for(program.client), Deadline(PATIENCE_SECONDS)
     places = input_places(program)
     found = {place: committed[place] for place in places if place in committed}
     missing = [place for place in places if place not in committed]

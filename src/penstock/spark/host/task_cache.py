@@ -11,8 +11,10 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict
 from dataclasses import dataclass
+from random import SystemRandom
 from typing import Final
 
+from penstock.plan.python_runtime import InProcess
 from penstock.plan.task import Task
 from penstock.spark.host.global_tables import global_tables
 from penstock.spark.host.program import BatchAttempt, Program
@@ -67,7 +69,7 @@ def take(program: Program, attempt: BatchAttempt, run: SubtopologyRun, shard: in
     if saved is None:
         name = f"{run.group}_{shard}"
         plan = program.part(run.group)
-        saved = [restore(plan, program.application_id, program.servers, name, shard, attempt.read_before)]
+        saved = [restore(plan, program.application_id, program.client, name, shard, attempt.read_before)]
         log.info("task %s was restored from its changelogs", name)
     task.load(saved)
     return CachedTask(program.run_id, task, wanted, tokens(wanted))
@@ -92,6 +94,9 @@ def new_task(program: Program, attempt: BatchAttempt, group: int, shard: int) ->
         now_ms=attempt.now_ms,
         on_bad_record=program.on_bad_record,
         on_failure=program.on_failure,
+        on_expression_failure=program.on_expression_failure,
+        random=SystemRandom(),
+        python=InProcess(),
         partitions=program.partitions,
         shared=global_tables(program, attempt.global_ends),
     )

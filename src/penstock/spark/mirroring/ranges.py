@@ -1,0 +1,169 @@
+"""Ranges of offsets as a source: what the plain source would read (`penstock.spark.source`), planned in the
+same way and not read.
+
+A partition is planned only where its target partition exists: a flow creates topics and partitions before
+anything is copied to them. Which topics are taken, and their names on the target, says a `Choice` that
+travels in the option `choice`.
+"""
+
+from __future__ import annotations
+
+import base64
+import pickle
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, InputPartition
+from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
+
+from penstock.protocol.topic_partition import TopicPartition
+from penstock.security.client_settings import ClientSettings
+from penstock.spark.clusters import cluster_for
+from penstock.spark.discovery import Found
+from penstock.spark.limits import OffsetRange
+from penstock.spark.options import ReadOptions, read_options
+from penstock.spark.source import OffsetJson, PenstockStreamReader, to_json
+from penstock.wire.deadline import Deadline
+
+CHOICE: Final = "choice"
+NUMBER: Final = "number"
+SCHEMA: Final = StructType(
+    [
+        StructField(NUMBER, IntegerType()),
+        StructField("topic", StringType()),
+        StructField("partition", IntegerType()),
+        StructField("target", StringType()),
+        StructField("start", LongType()),
+        StructField("end", LongType()),
+    ]
+)
+_ARROW: Final = pa.schema(
+    [
+        (NUMBER, pa.int32()),
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("target", pa.string()),
+        ("start", pa.int64()),
+        ("end", pa.int64()),
+    ]
+)
+
+
+class Topics(Protocol):
+    """Which topics a flow takes; `penstock.mirror.filters.Selection` is one."""
+
+    def takes_topic(self, topic: str) -> bool: ...
+
+    def target_topic(self, topic: str) -> str: ...
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What is read and where it goes. It is pickled into an option of the source."""
+
+    topics: Topics
+    source: ClientSettings
+    target: ClientSettings
+    progress: tuple[tuple[TopicPartition, int], ...]
+    """The offsets at which partitions begin that were copied before."""
+    from_end: bool
+    """Whether the others begin at their end when the query starts; those that appear later never do."""
+
+    def to_option(self) -> str:
+        return base64.b64encode(pickle.dumps(self)).decode()
+
+    @classmethod
+    def from_option(cls, text: str) -> Choice:
+        choice = pickle.loads(base64.b64decode(text))
+        assert isinstance(choice, cls)
+        return choice
+
+
+class MirrorDataSource(DataSource):
+    """Ranges to copy; for `spark.readStream` only."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "penstock-mirror"
+
+    def schema(self) -> StructType:
+        return SCHEMA
+
+    def streamReader(self, schema: StructType) -> MirrorReader:  # noqa: N802
+        own = {name: value for name, value in self.options.items() if name.lower() != CHOICE}
+        choice = next(value for name, value in self.options.items() if name.lower() == CHOICE)
+        return MirrorReader(read_options(own, streaming=True), Choice.from_option(choice))
+
+
+@dataclass
+class Ranges(InputPartition):
+    """All ranges of a batch: a row each, so one task hands out all of them."""
+
+    ranges: tuple[OffsetRange, ...]
+
+
+class MirrorReader(PenstockStreamReader):
+    def __init__(self, options: ReadOptions, choice: Choice) -> None:
+        from dataclasses import replace
+
+        super().__init__(SCHEMA, replace(options, client=choice.source))
+        self._choice = choice
+
+    def initialOffset(self) -> OffsetJson:  # noqa: N802
+        """Where each partition goes on. What was copied before and is gone from the source is left out."""
+        found = self._look()
+        self._topic_ids.changed(found.topic_ids)
+        known = dict(self._choice.progress)
+        begin = {place: known[place] for place in found.partitions if place in known}
+        others = [place for place in found.partitions if place not in known]
+        if self._choice.from_end and others:
+            begin |= self._ends(Found(others, [], {}))
+        else:
+            begin |= self._first_offsets(others)
+        return to_json(begin)
+
+    def partitions(self, start: OffsetJson, end: OffsetJson) -> Sequence[InputPartition]:
+        ranges = [each for each in super().partitions(start, end) if isinstance(each, OffsetRange)]
+        # The largest first: tasks take every n-th, so each gets about as much as the others.
+        return [Ranges(tuple(sorted(ranges, key=lambda each: -each.size)))]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        assert isinstance(partition, Ranges), partition
+        rows = [
+            (
+                number,
+                each.topic,
+                each.partition,
+                self._choice.topics.target_topic(each.topic),
+                each.start,
+                each.end,
+            )
+            for number, each in enumerate(partition.ranges)
+        ]
+        if rows:
+            columns = zip(*rows, strict=True)
+            arrays = [pa.array(column, field.type) for column, field in zip(columns, _ARROW, strict=True)]
+            yield pa.RecordBatch.from_arrays(arrays, schema=_ARROW)
+
+    def _look(self, deadline: Deadline | None = None) -> Found:
+        """What there is on both sides."""
+        limit = deadline or self._deadline()
+        found = super()._look(limit)
+        names = {place.topic for place in found.partitions}
+        wanted = {
+            name: self._choice.topics.target_topic(name)
+            for name in names
+            if self._choice.topics.takes_topic(name)
+        }
+        there = cluster_for(self._choice.target).topics(set(wanted.values()), limit) if wanted else {}
+        partitions = [
+            place
+            for place in found.partitions
+            if place.topic in wanted
+            and (target := there.get(wanted[place.topic])) is not None
+            and place.partition in target.partitions
+        ]
+        kept = {place.topic for place in partitions}
+        return Found(partitions, [], {name: each for name, each in found.topic_ids.items() if name in kept})
