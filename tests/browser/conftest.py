@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
@@ -102,16 +103,34 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
 
 
 @pytest.fixture(scope="package")
-def console(broker: Broker) -> Iterator[str]:
-    """The address of `penstock console` on a free port."""
-    arguments = ["console", "--listen", "127.0.0.1:0", "--bootstrap-servers", broker.bootstrap_servers]
+def registry(broker: Broker) -> Iterator[str]:
+    """The address of a Schema Registry."""
+    with started(
+        "registry", "--listen", "127.0.0.1:0", "--bootstrap-servers", broker.bootstrap_servers
+    ) as at:
+        yield at if at.startswith("http") else f"http://{at}"
+
+
+@pytest.fixture(scope="package")
+def console(broker: Broker, registry: str) -> Iterator[str]:
+    """The address of `penstock console` on a free port; Connect and SQL do not run."""
+    nowhere = "http://127.0.0.1:9"
+    addresses = ("--registry-url", registry, "--connect-url", nowhere, "--sql-url", nowhere)
+    arguments = ("--listen", "127.0.0.1:0", "--bootstrap-servers", broker.bootstrap_servers)
+    with started("console", *arguments, *addresses) as at:
+        yield at
+
+
+@contextmanager
+def started(*arguments: str) -> Iterator[str]:
+    """A service as a process of its own; what its ready line names."""
     process = subprocess.Popen(
         [sys.executable, "-m", "penstock", *arguments], stdout=subprocess.PIPE, text=True
     )
     assert process.stdout is not None
     try:
         line = process.stdout.readline()
-        assert line.startswith("ready http://"), line
+        assert line.startswith("ready "), line
         yield line.split()[1]
         process.terminate()
         assert process.wait(timeout=30) == 0, "SIGTERM must be a clean end"

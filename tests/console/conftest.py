@@ -12,9 +12,12 @@ from typing import Any
 import pytest
 from nicegui.testing import User, user_simulation
 
+from penstock.console.alert_store import MemoryStore
 from penstock.console.fake_backend import FakeBackend
+from penstock.console.remotes import Addresses, Remotes
 from penstock.console.services import Services
 from penstock.console.shell import shell
+from tests.console.fake_services import FakeServices
 
 POLL_S = 0.02
 DEADLINE_S = 10.0
@@ -42,6 +45,12 @@ def backend() -> FakeBackend:
     return fake
 
 
+@pytest.fixture
+def others() -> FakeServices:
+    """The registry, Connect and SQL."""
+    return FakeServices()
+
+
 class Visitor:
     """What a test does with the console: open pages, wait for a condition, find a component."""
 
@@ -54,7 +63,7 @@ class Visitor:
 
     async def until(self, condition: Callable[[], object]) -> None:
         deadline = time.monotonic() + DEADLINE_S
-        while not condition():
+        while not _holds(condition):
             assert time.monotonic() < deadline, "the condition did not come true"
             await asyncio.sleep(0.01)
 
@@ -77,13 +86,28 @@ class Visitor:
         self.marked(marker).value = text
 
 
+def _holds(condition: Callable[[], object]) -> bool:
+    """An element that is not shown yet cannot be found: then it does not hold."""
+    try:
+        return bool(condition())
+    except (AssertionError, ValueError):
+        return False
+
+
 Body = Callable[[Visitor], Awaitable[None]]
 Visit = Callable[[str, Body], None]
 
 
+def fake_services_over(
+    backend: FakeBackend, others: FakeServices, store: MemoryStore | None = None
+) -> Services:
+    remotes = Remotes.at(Addresses(), others.transport())
+    return Services.over(backend, remotes=remotes, store=store, poll_s=POLL_S, tick_s=POLL_S)
+
+
 @asynccontextmanager
-async def visiting(backend: FakeBackend, path: str) -> AsyncIterator[Visitor]:
-    services = Services.over(backend, poll_s=POLL_S, tick_s=POLL_S)
+async def visiting(backend: FakeBackend, others: FakeServices, path: str) -> AsyncIterator[Visitor]:
+    services = fake_services_over(backend, others)
     async with user_simulation(lambda: shell(services)) as user:
         try:
             await user.open(path)
@@ -93,12 +117,12 @@ async def visiting(backend: FakeBackend, path: str) -> AsyncIterator[Visitor]:
 
 
 @pytest.fixture
-def visit(backend: FakeBackend) -> Visit:
+def visit(backend: FakeBackend, others: FakeServices) -> Visit:
     """Opens a page of the console over `backend` and runs a coroutine function with a visitor there."""
 
     def run(path: str, body: Body) -> None:
         async def scenario() -> None:
-            async with visiting(backend, path) as visitor:
+            async with visiting(backend, others, path) as visitor:
                 await body(visitor)
 
         asyncio.run(scenario())

@@ -10,9 +10,10 @@ from typing import Any
 import httpx
 import pytest
 
-from penstock.console.api import BODY_BYTES_MAX, api_app
+from penstock.console.api import BODY_BYTES_MAX, api_app, api_routes
 from penstock.console.fake_backend import FakeBackend
 from penstock.console.services import Services
+from penstock.groups import offset_records
 
 Call = Callable[..., httpx.Response]
 
@@ -164,11 +165,21 @@ def test_a_hundred_readers_cost_the_broker_one_question(backend: FakeBackend) ->
 
 def test_the_document_describes_every_route(call: Call) -> None:
     document = call("GET", "/openapi.json").json()
-    assert sorted(document["paths"]) == [
-        "/api/cluster",
-        "/api/topics",
-        "/api/topics/{name}",
-        "/api/topics/{name}/messages",
-    ]
+    routes = api_routes(Services.over(FakeBackend()))
+    assert set(document["paths"]) == {route.path for route in routes}
     page = document["components"]["schemas"]["PageShape"]
     assert set(page["properties"]) == {"messages", "newest_first", "complete", "next"}
+
+
+def test_records_of_internal_topics_are_decoded(call: Call, backend: FakeBackend) -> None:
+    key = offset_records.encode_key(offset_records.OffsetKey("billing", "orders", 2))
+    committed = offset_records.CommittedOffset(7, -1, "by hand", 1_700_000_000_000)
+    backend.append("__consumer_offsets", offset_records.encode_value(committed), key)
+    backend.append("__consumer_offsets", b"\0\x63", b"\0\x63")
+    strange, known = call("GET", "/api/topics/__consumer_offsets/messages").json()["messages"]
+    assert json.loads(known["key"]["text"]) == {
+        "kind": "offset", "group": "billing", "topic": "orders", "partition": 2
+    }  # fmt: skip
+    assert json.loads(known["value"]["text"])["offset"] == 7
+    assert known["value"]["note"] == "internal record"
+    assert strange["value"]["encoding"] == "hex"

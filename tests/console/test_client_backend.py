@@ -7,12 +7,17 @@ from collections.abc import Iterator
 
 import pytest
 
+from penstock.client.configs import Owner
+from penstock.client.errors import PartitionNotFound
+from penstock.client.groups import Groups
 from penstock.client.paging import FromOffset
 from penstock.client.sending import NewRecord
+from penstock.client.targets import Target
 from penstock.console.backend import MessageQuery
 from penstock.console.client_backend import STARTS_REFRESH_S, ClientBackend, StartOffsets
+from penstock.console.searching import SearchQuery
 
-DEADLINE_S = 10.0
+DEADLINE_S = 60.0
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +49,60 @@ def test_everything_the_console_asks_works_on_a_broker(bootstrap_servers: str) -
         await backend.delete_topic("t")
         assert (await backend.snapshot()).topic("t") is None
         await backend.close()
+
+    asyncio.run(body())
+
+
+def test_groups_disks_settings_and_the_quorum_of_a_broker(bootstrap_servers: str) -> None:
+    async def body() -> None:
+        backend = ClientBackend(bootstrap_servers)
+        await backend.create_topic("many", 1, 1, {})
+        await backend.produce("many", NewRecord(b"one"))
+        await backend.produce("many", NewRecord(b"two"))
+        moves = await backend.reset_plan("readers", ("many",), Target(offset=1))
+        assert [(move.partition, move.committed, move.wanted, move.end) for move in moves] == [
+            (0, None, 1, 2)
+        ]
+        Groups(backend._admin).set_offsets("readers", {("many", 0): 1})
+        now = await backend.groups()
+        (group,) = [each for each in now.groups if each.group_id == "readers"]
+        assert [lag.lag for lag in now.lags(group)] == [1]
+        await backend.reset_group("readers", await backend.reset_plan("readers", (), Target(latest=True)))
+        assert (await backend.groups()).committed["readers"] == {("many", 0): 2}
+        disks = await backend.disks()
+        assert disks.sizes["many", 0] > 0
+        assert (await backend.quorum()).replicas[0].voter
+        await backend.alter_configs(Owner.topic("many"), {"retention.ms": "1000"})
+        changed = {entry.name: entry for entry in await backend.configs(Owner.topic("many"))}
+        assert changed["retention.ms"].value == "1000"
+        await backend.add_partitions("many", 3)
+        assert await backend.empty_topic("many") == 2
+        assert await backend.transactions() == []
+        assert await backend.hanging_transactions(1) == []
+        await backend.delete_group("readers")
+        await backend.delete_topic("many")
+
+    asyncio.run(body())
+
+
+def test_a_search_reads_a_whole_topic_and_stops_at_its_end(bootstrap_servers: str) -> None:
+    async def body() -> None:
+        backend = ClientBackend(bootstrap_servers)
+        await backend.create_topic("long", 3, 1, {})
+        for number in range(30):
+            value = b'{"number": %d}' % number
+            await backend.produce("long", NewRecord(value, partition=number % 3))
+        search = await backend.search(SearchQuery("long", "value.number >= 28"))
+        hits, done = [], False
+        async with asyncio.timeout(DEADLINE_S):
+            while not done:
+                found, scanned, total, done = await search.poll()
+                hits += found
+        assert (len(hits), scanned, total) == (2, 30, 30)
+        await search.close()
+        with pytest.raises(PartitionNotFound):
+            await backend.search(SearchQuery("long", "", partition=9))
+        await backend.delete_topic("long")
 
     asyncio.run(body())
 

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from penstock.client.errors import InvalidValue
 from penstock.client.paging import After, Before, FromOffset, FromTimestamp, Newest, Oldest
-from penstock.console.query import format_cursor, parse_cursor, parse_query, parse_timestamp
+from penstock.console.moments import parse_timestamp
+from penstock.console.query import format_cursor, parse_cursor, parse_query
 
 
 def test_nothing_asked_means_the_newest_of_all_partitions() -> None:

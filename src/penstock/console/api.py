@@ -17,6 +17,7 @@ from penstock import __version__
 from penstock.client.errors import (
     BrokerUnreachable,
     ClientError,
+    GroupNotFound,
     InvalidValue,
     PartitionNotFound,
     TopicExists,
@@ -24,8 +25,11 @@ from penstock.client.errors import (
     Unsupported,
 )
 from penstock.client.sending import NewRecord
+from penstock.console.api_operations import operation_routes
+from penstock.console.api_services import service_routes
 from penstock.console.overview import POLL_S
 from penstock.console.query import STARTS, parse_number, parse_query
+from penstock.console.rest_service import ServiceAway, ServiceRefused
 from penstock.console.services import Services
 from penstock.console.shapes import (
     ClusterShape,
@@ -34,6 +38,7 @@ from penstock.console.shapes import (
     TopicDetailShape,
     TopicsShape,
     cluster_shape,
+    decoded_shape,
     page_shape,
     produced_shape,
     topic_detail_shape,
@@ -53,9 +58,11 @@ CODES: Final[Mapping[type[ClientError], int]] = {
     InvalidValue: 40001,
     TopicNotFound: 40401,
     PartitionNotFound: 40402,
+    GroupNotFound: 40403,
     TopicExists: 40901,
     Unsupported: 50101,
     BrokerUnreachable: 50301,
+    ServiceAway: 50302,
 }
 """The first three digits are the status. Any other error of the broker's is 50201."""
 OTHER: Final = 50201
@@ -119,6 +126,8 @@ def api_routes(services: Services) -> tuple[Route, ...]:
         Route("POST", messages, api.produce, "Writes a record.", body=NewMessage, returns=ProducedShape,
               status=201, access=ByBroker(Operation.WRITE, ResourceType.TOPIC),
               problems=(invalid, no_topic, no_partition)),
+        *operation_routes(services, invalid, no_topic),
+        *service_routes(services, invalid),
     )  # fmt: skip
     away = Problem(503, "No broker answers", CODES[BrokerUnreachable])
     return tuple(
@@ -160,7 +169,14 @@ class Api:
         query = parse_query(call.path["name"], {name: call.text(name) for name in call.query})
         asked = call.text("max_bytes")
         max_bytes = parse_number("max_bytes", asked, least=1, most=VALUE_BYTES_MAX) if asked else VALUE_BYTES
-        return page_shape(await self._backend.messages(query), max_bytes)
+        page = await self._backend.messages(query)
+        shape = page_shape(page, max_bytes)
+        for message, shown in zip(page.messages, shape["messages"], strict=True):
+            for part, of_key in (("key", True), ("value", False)):
+                decoded = await self._backend.decoded(message, of_key)
+                if decoded is not None:
+                    shown[part] = decoded_shape(decoded, shown[part], max_bytes)  # type: ignore[literal-required]
+        return shape
 
     async def produce(self, call: Call) -> ProducedShape:
         new: NewMessage = call.body
@@ -192,6 +208,8 @@ def _answering(handler: Handler) -> Handler:
         try:
             return await handler(call)
         except ClientError as error:
+            if isinstance(error, ServiceRefused):
+                raise HttpError(error.status, str(error), error.error_code or error.status * 100) from error
             code = CODES.get(type(error), OTHER)
             raise HttpError(code // 100, str(error), code) from error
 

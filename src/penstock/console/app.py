@@ -9,9 +9,11 @@ from __future__ import annotations
 import logging
 import signal
 import socket
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import uvicorn
 from fastapi import FastAPI
@@ -20,16 +22,34 @@ from starlette.datastructures import Headers
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from penstock.client.acl_checking import authorizer_of
+from penstock.client.admin import Admin
+from penstock.client.secured import acting_as
 from penstock.console import theme
+from penstock.console.alert_store import TopicStore
 from penstock.console.api import api_app
+from penstock.console.backend import Backend
 from penstock.console.client_backend import ClientBackend
+from penstock.console.gate import Gate, seat_of
 from penstock.console.guard import Guard
+from penstock.console.notifying import Mail
+from penstock.console.recorder import Recorder
+from penstock.console.remotes import Addresses, Remotes
+from penstock.console.remotes_as_caller import callers_remotes, trusted_by
+from penstock.console.seats import Role, Seats
 from penstock.console.services import Services
 from penstock.console.shell import shell
+from penstock.security.authorizer import Authorizer
+from penstock.security.client_settings import Sasl
+from penstock.web.callers import Caller
+from penstock.web.door import OPEN_DOOR, Door
+from penstock.web.rights import Rights
+from penstock.web.serving import HttpWithCertificate, context_factory
 
 log = logging.getLogger(__name__)
 
 SHUTDOWN_S = 2
+logging.getLogger("httpx").setLevel(logging.WARNING)  # it would log every look at every service
 RECONNECT_S = 10.0
 """How long a browser that went away may come back to where it was; also how late its pong may be (40% of it).
 """
@@ -48,39 +68,90 @@ def run(
     *,
     allowed_hosts: Iterable[str] = (),
     client_settings: Mapping[str, Any] | None = None,
+    addresses: Addresses | None = None,
+    mail: Mail | None = None,
+    door: Door = OPEN_DOOR,
 ) -> None:
     """Serve the console in the foreground; prints `ready http://HOST:PORT` when browsers may come.
 
-    `allowed_hosts` are names it answers to besides its own address; `client_settings` are librdkafka's.
+    `allowed_hosts` are names it answers to besides its own address; `client_settings` are librdkafka's;
+    `addresses` say where the other services are, `mail` who sends e-mail for alerts.
     """
     listener = bind(listen_host, listen_port)
     host, port = listener.getsockname()[:2]
-    services = Services.over(ClientBackend(bootstrap_servers, settings=client_settings), title)
-    app = create_app(services, listen_host=listen_host, allowed_hosts=allowed_hosts)
+    settings, places = client_settings or {}, addresses or Addresses()
+    services = Services.over(
+        ClientBackend(bootstrap_servers, settings=settings, registry_url=places.registry),
+        title,
+        remotes=Remotes.at(places),
+        store=TopicStore(bootstrap_servers, settings),
+        mail=mail,
+    )
+    kept = _login(door, bootstrap_servers, settings, places) if door.is_kept else None
+    app = create_app(services, listen_host=listen_host, allowed_hosts=allowed_hosts, login=kept)
     config = uvicorn.Config(
         app,
+        http=HttpWithCertificate,
+        ssl_context_factory=context_factory(door.certificates),
         log_level="warning",
         ws="wsproto",  # the one that NiceGUI itself runs with
         timeout_graceful_shutdown=SHUTDOWN_S,
         server_header=False,
         proxy_headers=False,
     )
-    Server(config, f"ready http://{address(host, port)}").run(sockets=[listener])
+    Server(config, f"ready {door.settings.scheme}://{address(host, port)}").run(sockets=[listener])
 
 
-def create_app(services: Services, *, listen_host: str, allowed_hosts: Iterable[str] = ()) -> ASGIApp:
-    """API, pages and assets behind the guard."""
+class Login(NamedTuple):
+    """What a console needs that asks for a login."""
+
+    door: Door
+    backend_as: Callable[[Sasl], Backend]
+    """A backend with the credentials of a caller."""
+    remotes_as: Callable[[Caller, Role], Remotes]
+    """The other services, asked with those credentials."""
+    authorizer: Callable[[], Awaitable[Authorizer]]
+
+
+def _login(
+    door: Door, bootstrap_servers: str, client_settings: Mapping[str, Any], addresses: Addresses
+) -> Login:
+    admin = Admin(bootstrap_servers, settings=client_settings)
+
+    def backend_as(sasl: Sasl) -> Backend:
+        return ClientBackend(bootstrap_servers, settings=acting_as(client_settings, sasl))
+
+    remotes_as = partial(callers_remotes, addresses, trusted_by(client_settings))
+    return Login(door, backend_as, remotes_as, Rights(partial(authorizer_of, admin)).authorizer)
+
+
+def create_app(
+    services: Services,
+    *,
+    listen_host: str,
+    allowed_hosts: Iterable[str] = (),
+    login: Login | None = None,
+) -> ASGIApp:
+    """API, pages and assets behind the guard, and behind a login where one is asked for."""
+    seats = None
+    if login is not None:
+        seats = Seats(services, login.backend_as, login.remotes_as, api_app, time.monotonic)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        recorder = Recorder(services)
+        recorder.start()
         yield
+        await recorder.close()
+        if seats is not None:
+            await seats.close()
         await services.close()
 
     app = FastAPI(lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
     app.mount("/assets", StaticFiles(directory=theme.FOLDER))
     ui.run_with(
         app,
-        root=lambda: shell(services),
+        root=lambda: shell(_services_here(services)),
         title=services.title,
         favicon=theme.FOLDER / "favicon.svg",
         dark=None,
@@ -89,8 +160,17 @@ def create_app(services: Services, *, listen_host: str, allowed_hosts: Iterable[
         reconnect_timeout=RECONNECT_S,
         show_welcome_message=False,
     )
-    both = ApiAndPages(api_app(services), app)
+    both: ASGIApp = ApiAndPages(api_app(services), app)
+    if login is not None and seats is not None:
+        both = Gate(both, login.door, seats, login.authorizer)
     return Guard(both, listen_host=listen_host, allowed_hosts=allowed_hosts)
+
+
+def _services_here(own: Services) -> Services:
+    """Those of the person whose page is made."""
+    request = ui.context.client.request
+    seat = None if request is None else seat_of(request.scope)
+    return own if seat is None else seat.services
 
 
 class ApiAndPages:
@@ -104,8 +184,9 @@ class ApiAndPages:
         of_api = scope["type"] == "http" and (
             scope["path"] in ("/openapi.json", "/metrics", "/api") or scope["path"].startswith("/api/")
         )
+        seat = seat_of(scope)
         if of_api:
-            await self._api(scope, receive, send)
+            await (self._api if seat is None else seat.api)(scope, receive, send)
         else:
             await self._pages(scope, receive, _as_page(send) if scope["type"] == "http" else send)
 

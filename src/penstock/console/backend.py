@@ -11,9 +11,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
-from penstock.client.metadata import ClusterInfo, TopicDetail, TopicInfo
+from penstock.client.configs import Owner
+from penstock.client.metadata import ClusterInfo, ConfigEntry, TopicDetail, TopicInfo
 from penstock.client.paging import Message, Newest, Page, Start
 from penstock.client.sending import NewRecord, Produced
+from penstock.client.targets import Target
+from penstock.console.cluster_values import (
+    Disks,
+    GroupsNow,
+    HangingTransaction,
+    Move,
+    Quorum,
+    TransactionState,
+)
+from penstock.console.decoding_records import Decoded
+from penstock.console.searching import Search, SearchQuery
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +76,14 @@ class Backend(Protocol):
 
     async def tail(self, topic: str) -> Tail: ...
 
+    async def search(self, query: SearchQuery) -> Search:
+        """Refuses a filter that cannot be read."""
+        ...
+
+    async def decoded(self, message: Message, of_key: bool) -> Decoded | None:
+        """By the registry's schema, or as a record of an internal topic; None when it is neither."""
+        ...
+
     async def produce(self, topic: str, record: NewRecord) -> Produced: ...
 
     async def create_topic(
@@ -71,5 +91,37 @@ class Backend(Protocol):
     ) -> None: ...
 
     async def delete_topic(self, name: str) -> None: ...
+
+    async def add_partitions(self, name: str, total: int) -> None: ...
+
+    async def empty_topic(self, name: str) -> int:
+        """Deletes all records up to the ends; returns how many offsets that were."""
+        ...
+
+    async def configs(self, owner: Owner) -> list[ConfigEntry]: ...
+
+    async def alter_configs(self, owner: Owner, changes: Mapping[str, str | None]) -> None:
+        """All of them or none; None takes a setting back to its default."""
+        ...
+
+    async def disks(self) -> Disks: ...
+
+    async def quorum(self) -> Quorum: ...
+
+    async def groups(self) -> GroupsNow: ...
+
+    async def reset_plan(self, group_id: str, topics: tuple[str, ...], target: Target) -> list[Move]:
+        """What a reset would do; without topics, to all that the group has committed."""
+        ...
+
+    async def reset_group(self, group_id: str, moves: list[Move]) -> None: ...
+
+    async def delete_group(self, group_id: str) -> None: ...
+
+    async def transactions(self) -> list[TransactionState]: ...
+
+    async def hanging_transactions(self, older_than_ms: int) -> list[HangingTransaction]: ...
+
+    async def abort_transaction(self, transaction: HangingTransaction) -> None: ...
 
     async def close(self) -> None: ...

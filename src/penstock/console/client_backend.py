@@ -12,15 +12,35 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from penstock.client.admin import Admin, Partition, apply_offsets, partitions_of
+from penstock.client.configs import Alteration, Configs, Owner
+from penstock.client.errors import PartitionNotFound
+from penstock.client.groups import Groups
 from penstock.client.messages import Messages
-from penstock.client.metadata import TopicDetail
-from penstock.client.paging import Page, interleaved
+from penstock.client.metadata import ConfigEntry, TopicDetail
+from penstock.client.paging import Message, Page, interleaved
+from penstock.client.schema_registry import SchemaRegistry
 from penstock.client.sending import NewRecord, Produced
 from penstock.client.stream import Stream
+from penstock.client.targets import Target
 from penstock.console.backend import MessageQuery, Snapshot, Tail, TailBatch
+from penstock.console.client_operations import Operations
+from penstock.console.client_search import ClientSearch
+from penstock.console.cluster_values import (
+    Disks,
+    GroupsNow,
+    HangingTransaction,
+    Move,
+    Quorum,
+    TransactionState,
+)
+from penstock.console.decoding_records import Decoded, RecordDecoder
+from penstock.console.filtering import compile_filter
+from penstock.console.searching import Scan, Search, SearchQuery
 from penstock.web.threads import Threads
 
 CALLS_MAX = 8
+WATCHES_MAX = 4
+"""Regular looks at groups, disks and the quorum, beside those at the topics."""
 TAILS_MAX = 16
 TAIL_POLL_S = 0.25
 TAIL_RECORDS = 200
@@ -36,8 +56,14 @@ STARTS_REFRESH_S = 15.0
 
 class ClientBackend:
     def __init__(
-        self, bootstrap_servers: str, *, timeout_s: float = 5.0, settings: Mapping[str, Any] | None = None
+        self,
+        bootstrap_servers: str,
+        *,
+        timeout_s: float = 5.0,
+        settings: Mapping[str, Any] | None = None,
+        registry_url: str = "",
     ) -> None:
+        """With `registry_url`, records that were written with a schema are decoded."""
         self.bootstrap_servers = bootstrap_servers
         self._admin = Admin(bootstrap_servers, timeout_s=timeout_s, settings=settings)
         self._watch = Admin(bootstrap_servers, timeout_s=min(timeout_s, WATCH_TIMEOUT_S), settings=settings)
@@ -46,7 +72,10 @@ class ClientBackend:
         )
         self._calls = Threads(CALLS_MAX, "console-call")
         self._tails = Threads(2 * TAILS_MAX, "console-tail")  # closing one may wait beside its last poll
+        self._watches = Threads(WATCHES_MAX, "console-watch")
         self._starts = StartOffsets(self._watch)
+        self._operations = Operations(self._admin, settings)
+        self._decoder = RecordDecoder(SchemaRegistry(registry_url) if registry_url else None)
 
     async def snapshot(self) -> Snapshot:
         return await self._calls.call(self._snapshot)
@@ -66,6 +95,12 @@ class ClientBackend:
 
         return ClientTail(await self._calls.call(start), self._tails)
 
+    async def search(self, query: SearchQuery) -> Search:
+        return await self._calls.call(self._search, query)
+
+    async def decoded(self, message: Message, of_key: bool) -> Decoded | None:
+        return await self._calls.call(self._decoder.decoded, message, of_key)
+
     async def produce(self, topic: str, record: NewRecord) -> Produced:
         return await self._calls.call(self._messages.produce, topic, record)
 
@@ -77,8 +112,61 @@ class ClientBackend:
     async def delete_topic(self, name: str) -> None:
         await self._calls.call(self._admin.delete_topic, name)
 
+    async def add_partitions(self, name: str, total: int) -> None:
+        await self._calls.call(self._admin.add_partitions, name, total)
+
+    async def empty_topic(self, name: str) -> int:
+        return await self._calls.call(self._operations.empty_topic, name)
+
+    async def configs(self, owner: Owner) -> list[ConfigEntry]:
+        return await self._calls.call(Configs(self._admin).describe, owner)
+
+    async def alter_configs(self, owner: Owner, changes: Mapping[str, str | None]) -> None:
+        wanted = [
+            Alteration(name, value, "DELETE" if value is None else "SET") for name, value in changes.items()
+        ]
+        await self._calls.call(Configs(self._admin).alter, owner, wanted)
+
+    async def disks(self) -> Disks:
+        return await self._watches.call(self._operations.disks)
+
+    async def quorum(self) -> Quorum:
+        return await self._watches.call(self._operations.quorum)
+
+    async def groups(self) -> GroupsNow:
+        return await self._watches.call(self._operations.groups)
+
+    async def reset_plan(self, group_id: str, topics: tuple[str, ...], target: Target) -> list[Move]:
+        return await self._calls.call(self._operations.reset_plan, group_id, topics, target)
+
+    async def reset_group(self, group_id: str, moves: list[Move]) -> None:
+        await self._calls.call(self._operations.reset_group, group_id, moves)
+
+    async def delete_group(self, group_id: str) -> None:
+        await self._calls.call(Groups(self._admin).delete, group_id)
+
+    async def transactions(self) -> list[TransactionState]:
+        return await self._calls.call(self._operations.transactions)
+
+    async def hanging_transactions(self, older_than_ms: int) -> list[HangingTransaction]:
+        return await self._calls.call(self._operations.hanging_transactions, older_than_ms)
+
+    async def abort_transaction(self, transaction: HangingTransaction) -> None:
+        await self._calls.call(self._operations.abort_transaction, transaction)
+
     async def close(self) -> None:
         """Nothing to give back: calls that still wait end by their own deadlines, or with the process."""
+
+    def _search(self, query: SearchQuery) -> ClientSearch:
+        test = compile_filter(query.filter_text)
+        topic = self._admin.topic(query.topic)
+        ends = {p.index: p.high_watermark or 0 for p in topic.partitions}
+        if query.partition is not None and query.partition not in ends:
+            raise PartitionNotFound(query.topic, query.partition, len(ends))
+        wanted = {p: end for p, end in ends.items() if query.partition in (None, p)}
+        stream = self._messages.stream(query.topic, query.start, partition=query.partition, complete=True)
+        scan = Scan(test, self._decoder.parsed, wanted, {p: stream.position(p) for p in wanted})
+        return ClientSearch(stream, scan, self._tails)
 
     def _snapshot(self) -> Snapshot:
         cluster, topics = self._watch.describe()

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 from penstock.client.admin import check_topic_name
 from penstock.client.errors import BrokerUnreachable, PartitionNotFound, TopicExists, TopicNotFound
@@ -16,9 +15,7 @@ from penstock.client.metadata import (
     BrokerInfo,
     ClusterInfo,
     ConfigEntry,
-    PartitionInfo,
     TopicDetail,
-    TopicInfo,
 )
 from penstock.client.paging import (
     After,
@@ -34,23 +31,15 @@ from penstock.client.paging import (
 )
 from penstock.client.sending import NewRecord, Produced
 from penstock.console.backend import MessageQuery, Snapshot, Tail, TailBatch
+from penstock.console.decoding_records import Decoded, RecordDecoder
+from penstock.console.fake_operations import FakeOperations, FakeTopic
+from penstock.console.filtering import compile_filter
+from penstock.console.searching import Progress, Scan, Search, SearchQuery
 
 TAIL_WAIT_S = 0.01
 
 
-@dataclass(slots=True)
-class FakeTopic:
-    name: str
-    logs: list[list[Message]]
-    configs: dict[str, str] = field(default_factory=dict)
-
-    def info(self) -> TopicInfo:
-        return TopicInfo(
-            self.name, tuple(PartitionInfo(p, 1, (1,), (1,), 0, len(log)) for p, log in enumerate(self.logs))
-        )
-
-
-class FakeBackend:
+class FakeBackend(FakeOperations):
     def __init__(self, bootstrap_servers: str = "127.0.0.1:9092") -> None:
         self.bootstrap_servers = bootstrap_servers
         self.unreachable = False
@@ -58,6 +47,8 @@ class FakeBackend:
         self.now_ms = 1_700_000_000_000
         self.open_tails = 0
         self._topics: dict[str, FakeTopic] = {}
+        self._decoder = RecordDecoder(None)
+        super().__init__()
 
     # -- what tests arrange
 
@@ -119,6 +110,17 @@ class FakeBackend:
         self._asking("tail")
         return FakeTail(self, self._find(topic))
 
+    async def search(self, query: SearchQuery) -> Search:
+        self._asking("search")
+        topic = self._find(query.topic)
+        self._check_partition(topic, query.partition)
+        ends = {p: len(log) for p, log in enumerate(topic.logs) if query.partition in (None, p)}
+        scan = Scan(compile_filter(query.filter_text), self._decoder.parsed, ends, dict.fromkeys(ends, 0))
+        return FakeSearch(topic, scan)
+
+    async def decoded(self, message: Message, of_key: bool) -> Decoded | None:
+        return self._decoder.decoded(message, of_key)
+
     async def produce(self, topic: str, record: NewRecord) -> Produced:
         self._asking("produce")
         self._check_partition(self._find(topic), record.partition)
@@ -156,6 +158,24 @@ class FakeBackend:
     def _check_partition(topic: FakeTopic, partition: int | None) -> None:
         if partition is not None and not 0 <= partition < len(topic.logs):
             raise PartitionNotFound(topic.name, partition, len(topic.logs))
+
+
+class FakeSearch:
+    """One record a poll, so that a test sees it go on."""
+
+    def __init__(self, topic: FakeTopic, scan: Scan) -> None:
+        self._waiting = [message for log in topic.logs for message in log]
+        self._scan, self._total = scan, scan.total
+        self.closed = False
+
+    async def poll(self) -> Progress:
+        await asyncio.sleep(TAIL_WAIT_S)
+        hits = self._scan.take(self._waiting[:1])
+        del self._waiting[:1]
+        return Progress(tuple(hits), self._scan.scanned, self._total, self._scan.done)
+
+    async def close(self) -> None:
+        self.closed = True
 
 
 class FakeTail:

@@ -8,8 +8,8 @@
 - Every answer carries a content security policy. NiceGUI compiles its templates in the browser, so inline
   scripts and `eval` must stay allowed; nothing may come from, or be sent to, another origin.
 
-Authentication comes with the security layer; until then the console listens on 127.0.0.1 unless told
-otherwise.
+Who the caller is, is asked by `gate`, which stands inside. A console without a login listens on 127.0.0.1
+unless told otherwise.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ANSWER_HEADERS = {
     ),
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
-    "Referrer-Policy": "no-referrer",
+    "Referrer-Policy": "same-origin",  # with no-referrer a form would not say that it is of the console
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }

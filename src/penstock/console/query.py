@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
 
 from penstock.client.errors import InvalidValue
 from penstock.client.messages import LIMIT_MAX
 from penstock.client.paging import After, Before, FromOffset, FromTimestamp, Newest, Oldest, Start
 from penstock.console.backend import MessageQuery
+from penstock.console.moments import parse_timestamp
 
 STARTS = ("newest", "oldest", "offset", "timestamp")
-TIMESTAMP_EXAMPLE = "2026-01-31 12:00:00"
 _CURSOR = re.compile(r"(before|after):(\d{1,9}=\d{1,19}(?:,\d{1,9}=\d{1,19})*)")
 
 
@@ -48,23 +47,6 @@ def parse_start(kind: str, text: str) -> Start:
         case "timestamp":
             return FromTimestamp(parse_timestamp(text))
     raise InvalidValue(f"Messages cannot start from {kind!r}. Use one of {', '.join(STARTS)}.")
-
-
-def parse_timestamp(text: str) -> int:
-    """Milliseconds since 1970, or a date and time in ISO 8601; UTC unless it names another offset."""
-    text = text.strip()
-    if text.isdecimal() and len(text) <= 15:
-        return int(text)
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        raise InvalidValue(
-            f"{text!r} is not a timestamp. "
-            f"Write one such as {TIMESTAMP_EXAMPLE} (UTC), or milliseconds since 1970."
-        ) from None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return int(moment.timestamp() * 1000)
 
 
 def parse_number(name: str, text: str, *, least: int = 0, most: int = 2**63 - 1) -> int:

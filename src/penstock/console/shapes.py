@@ -11,7 +11,8 @@ from penstock.client.metadata import TopicDetail
 from penstock.client.paging import Message, Page
 from penstock.client.sending import Produced
 from penstock.console.backend import Snapshot
-from penstock.console.decoding import Shown, preview, show
+from penstock.console.decoding import Shown, preview, reindent, show
+from penstock.console.decoding_records import Decoded
 from penstock.console.overview import TopicStats
 from penstock.console.query import format_cursor
 
@@ -230,6 +231,20 @@ def shown_shape(shown: Shown) -> ShownShape:
         "size_bytes": shown.size_bytes,
         "truncated": shown.truncated,
         "note": shown.note,
+    }
+
+
+def decoded_shape(decoded: Decoded, raw: ShownShape, limit: int) -> ShownShape:
+    """What a schema, or the platform itself, says of the bytes; where it fails, the bytes and why."""
+    if decoded.failed:
+        return {**raw, "note": decoded.note}
+    text = reindent(decoded.text) or decoded.text
+    return {
+        "encoding": "json",
+        "text": text[:limit],
+        "size_bytes": raw["size_bytes"],
+        "truncated": len(text) > limit,
+        "note": decoded.note,
     }
 
 

@@ -4,19 +4,21 @@ browser tab.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from nicegui import ui
 
 from penstock.client.errors import ClientError
 from penstock.console import theme
+from penstock.console.components.account import account
 from penstock.console.components.controls import icon, text
 from penstock.console.components.live import Live
 from penstock.console.components.theme_switch import ThemeSwitch
 from penstock.console.feed import Reading
+from penstock.console.navigation import SECTIONS, section_of
 from penstock.console.overview import Overview
-from penstock.console.pages.messages import messages_page
-from penstock.console.pages.topics import topics_page
+from penstock.console.pages.table import PAGES, Page
 from penstock.console.services import Services
 from penstock.console.wording import counted, unreachable_advice, unreachable_title
 
@@ -48,29 +50,44 @@ class Frame:
                 self._banner_text = text("p", "", "banner-text")
         self._banner.set_visibility(False)
         bar.until_gone(services.overview.watch(self._receive))
-        with ui.element("main").classes("content") as content:
-            Pages({"/": self._topics, "/topics": self._topics, "/topics/{name}": self._messages})
+        with ui.element("div").classes("content") as content:  # the page around it is the main landmark
+            Pages(self._routes())
         ui.skip_link("Skip to content", target=content)
 
-    def _topics(self) -> None:
-        topics_page(self._services)
+    def _routes(self) -> dict[str, Callable[..., None]]:
+        return {path: self._opening(page) for path, page in PAGES.items()}
 
-    def _messages(self, name: str) -> None:
-        address = urlsplit(ui.context.client.sub_pages_router.current_path)
-        messages_page(self._services, unquote(name), dict(parse_qsl(address.query)))
+    def _opening(self, page: Page) -> Callable[..., None]:
+        def opened(name: str = "") -> None:
+            address = urlsplit(ui.context.client.sub_pages_router.current_path)
+            page(self._services, unquote(name), dict(parse_qsl(address.query)))
+
+        return opened
 
     def _build_bar(self) -> None:
         with ui.element("a").classes("brand").props("href=/"):
             ui.element("img").classes("brand-mark").props('src=/assets/favicon.svg alt=""')
             text("span", self._services.title, "brand-name")
         with ui.element("nav").classes("nav").props("aria-label=Main"):
-            text("a", "Topics").props("href=/ aria-current=true")
+            self._links = {name: text("a", name).props(f"href={path}") for name, path in SECTIONS}
+        router = ui.context.client.sub_pages_router
+        router.on_path_changed(self._mark)
+        self._mark(router.current_path)
         with ui.element("div").classes("bar-end"):
             with ui.element("div").classes("status").props("role=status") as self._status:
                 ui.element("span").classes("dot").props("aria-hidden=true")
                 self._status_text = text("span", "Connecting").mark("status")
                 text("span", self._services.backend.bootstrap_servers, "status-address")
             ThemeSwitch()
+            account()
+
+    def _mark(self, path: str) -> None:
+        here = section_of(path)
+        for name, link in self._links.items():
+            if name == here:
+                link.props("aria-current=page")
+            else:
+                link.props(remove="aria-current")
 
     def _receive(self, reading: Reading[Overview]) -> None:
         if reading.error is not None:
@@ -94,4 +111,4 @@ def _nothing_here(title: str, sentence: str) -> None:
         icon("inbox")
         text("h1", title, "empty-title")
         text("p", sentence, "empty-text")
-        text("a", "Go to topics").props("href=/")
+        text("a", "Go to the overview").props("href=/")

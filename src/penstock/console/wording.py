@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from penstock.client.errors import BrokerUnreachable, ClientError
+from penstock.console.lag_times import Behind
 
 UNKNOWN = "–"
 
@@ -38,6 +39,39 @@ def duration(milliseconds: str | None) -> str:
         if value >= unit and value % unit == 0:
             return counted(value // unit, noun)
     return f"{value:,} ms"
+
+
+def bytes_text(value: float | None) -> str:
+    if value is None:
+        return UNKNOWN
+    units = ["B", "KB", "MB", "GB", "TB", "PB"]
+    while value >= 1024 and len(units) > 1:
+        value /= 1024
+        units.pop(0)
+    return f"{value:.1f} {units[0]}" if units[0] != "B" and value < 10 else f"{value:,.0f} {units[0]}"
+
+
+def seconds(value: float | None) -> str:
+    """A length of time that was measured, with the precision that it deserves."""
+    if value is None:
+        return UNKNOWN
+    if value < 1:
+        return f"{value * 1000:.0f} ms"
+    for limit, unit, size in ((120, "s", 1), (7_200, "min", 60), (172_800, "h", 3_600)):
+        if value < limit:
+            return f"{value / size:.0f} {unit}"
+    return f"{value / 86_400:.0f} days"
+
+
+def behind(value: Behind | None) -> str:
+    """`> 12 min` where no more is known than that."""
+    if value is None:
+        return UNKNOWN
+    return f"{'' if value.exact else '> '}{seconds(value.seconds)}" if value.seconds else "0 s"
+
+
+def ago(moment: float, now: float) -> str:
+    return f"{seconds(max(0.0, now - moment))} ago"
 
 
 def unreachable_title(bootstrap_servers: str) -> str:

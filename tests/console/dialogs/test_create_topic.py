@@ -30,7 +30,7 @@ def test_a_topic_is_created_with_what_was_typed(visit: Visit, backend: FakeBacke
         await visitor.user.should_see("Created topic new")
         await visitor.until(lambda: not visitor.marked("create-dialog").value)
 
-    visit("/", body)
+    visit("/topics", body)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_what_is_refused_is_said_in_the_dialog_which_stays_open(
         await visitor.user.should_see(sentence)
         assert visitor.marked("create-dialog").value
 
-    visit("/", body)
+    visit("/topics", body)
 
 
 def test_settings_are_lines_of_name_and_value() -> None:

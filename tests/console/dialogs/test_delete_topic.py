@@ -22,7 +22,7 @@ def test_a_topic_is_deleted_only_after_its_name_was_typed(visit: Visit, backend:
         await visitor.until(lambda: [row["name"] for row in visitor.the(TopicTable).rows] == ["orders"])
         await visitor.user.should_see("Deleted topic payments")
 
-    visit("/", body)
+    visit("/topics", body)
 
 
 def test_a_deletion_that_fails_says_why(visit: Visit, backend: FakeBackend) -> None:
@@ -35,4 +35,4 @@ def test_a_deletion_that_fails_says_why(visit: Visit, backend: FakeBackend) -> N
         visitor.click("delete-confirm")
         await visitor.user.should_see("There is no topic named 'payments'")
 
-    visit("/", body)
+    visit("/topics", body)

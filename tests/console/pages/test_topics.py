@@ -18,7 +18,7 @@ def test_topics_are_listed_with_partitions_and_records(visit: Visit) -> None:
         assert rows == [("orders", 3, 6), ("payments", 1, 0)]
         await visitor.user.should_see("2 topics · 4 partitions")
 
-    visit("/", body)
+    visit("/topics", body)
 
 
 def test_internal_topics_appear_only_behind_the_switch(visit: Visit) -> None:
@@ -27,7 +27,7 @@ def test_internal_topics_appear_only_behind_the_switch(visit: Visit) -> None:
         visitor.marked("show-internal").value = True
         await visitor.until(lambda: "__consumer_offsets" in names(visitor))
 
-    visit("/", body)
+    visit("/topics", body)
 
 
 def test_the_search_narrows_the_list_and_ignores_case(visit: Visit) -> None:
@@ -38,7 +38,7 @@ def test_the_search_narrows_the_list_and_ignores_case(visit: Visit) -> None:
         visitor.write("search-topics", "")
         await visitor.until(lambda: names(visitor) == ["orders", "payments"])
 
-    visit("/", body)
+    visit("/topics", body)
 
 
 def test_a_column_s_head_sorts_and_turns_round(visit: Visit) -> None:
@@ -50,7 +50,7 @@ def test_a_column_s_head_sorts_and_turns_round(visit: Visit) -> None:
         table.trigger("sort", "partitions")
         await visitor.until(lambda: names(visitor) == ["payments", "orders"])
 
-    visit("/", body)
+    visit("/topics", body)
 
 
 def test_records_and_rates_follow_the_broker(visit: Visit, backend: FakeBackend) -> None:
@@ -61,7 +61,7 @@ def test_records_and_rates_follow_the_broker(visit: Visit, backend: FakeBackend)
         await visitor.until(lambda: visitor.the(TopicTable).rows[1]["records"] == 50)
         await visitor.until(lambda: (visitor.the(TopicTable).rows[1]["rate"] or 0) > 0)
 
-    visit("/", body)
+    visit("/topics", body)
 
 
 def test_a_topic_that_another_client_makes_appears(visit: Visit, backend: FakeBackend) -> None:
@@ -70,7 +70,7 @@ def test_a_topic_that_another_client_makes_appears(visit: Visit, backend: FakeBa
         backend.add_topic("another")
         await visitor.until(lambda: "another" in names(visitor))
 
-    visit("/", body)
+    visit("/topics", body)
 
 
 def test_many_topics_are_cut_to_what_a_browser_can_bear(visit: Visit, backend: FakeBackend) -> None:
@@ -81,13 +81,13 @@ def test_many_topics_are_cut_to_what_a_browser_can_bear(visit: Visit, backend: F
         await visitor.until(lambda: len(names(visitor)) == ROWS_MAX)
         await visitor.user.should_see(f"The first {ROWS_MAX} of {ROWS_MAX + 52} topics")
 
-    visit("/", body)
+    visit("/topics", body)
 
 
 def test_many_open_pages_cost_the_broker_one_question_at_a_time(visit: Visit, backend: FakeBackend) -> None:
     async def body(visitor: Visitor) -> None:
         for _ in range(8):
-            await visitor.open("/")
+            await visitor.open("/topics")
         assert visitor.services.overview.watchers == 2 * 9  # frame and page of each
         before = backend.asked["snapshot"]
         polls = 0
@@ -101,7 +101,7 @@ def test_many_open_pages_cost_the_broker_one_question_at_a_time(visit: Visit, ba
         leave()
         assert backend.asked["snapshot"] - before <= polls
 
-    visit("/", body)
+    visit("/topics", body)
 
 
 def test_an_unreachable_broker_is_named_in_a_banner_and_recovers_by_itself(
@@ -118,7 +118,7 @@ def test_an_unreachable_broker_is_named_in_a_banner_and_recovers_by_itself(
         await visitor.until(lambda: visitor.text("status") == "1 broker")
         await visitor.user.should_not_see("cannot be reached")
 
-    visit("/", body)
+    visit("/topics", body)
 
 
 def test_a_page_opened_while_the_broker_is_away_fills_when_it_comes(
@@ -132,7 +132,7 @@ def test_a_page_opened_while_the_broker_is_away_fills_when_it_comes(
         backend.unreachable = False
         await visitor.until(lambda: names(visitor) == ["orders", "payments"])
 
-    visit("/", body)
+    visit("/topics", body)
 
 
 def test_an_unknown_address_says_so_in_the_console_s_own_words(visit: Visit) -> None:
@@ -141,4 +141,4 @@ def test_an_unknown_address_says_so_in_the_console_s_own_words(visit: Visit) -> 
         assert response.status_code == 404
         assert "There is no such page in the console." in response.text
 
-    visit("/", body)
+    visit("/topics", body)

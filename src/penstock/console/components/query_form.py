@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping
 from penstock.client.paging import Start
 from penstock.console.backend import MessageQuery
 from penstock.console.components.controls import select_field, text_field
-from penstock.console.query import TIMESTAMP_EXAMPLE, parse_start
+from penstock.console.moments import TIMESTAMP_EXAMPLE
+from penstock.console.query import parse_start
 
 STARTS = {"newest": "Newest", "oldest": "Oldest", "offset": "Offset", "timestamp": "Timestamp"}
 LIMITS = {25: "25", 50: "50", 100: "100", 200: "200"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from itertools import count
 
 from nicegui import ui
@@ -43,9 +44,13 @@ class DialogFrame:
         raise NotImplementedError
 
     async def _confirmed(self) -> None:
+        await self.attempt(self.act())
+
+    async def attempt(self, work: Awaitable[None]) -> None:
+        """Do it and close; or say why not, and stay open."""
         self.confirm.set_enabled(False)
         try:
-            await self.act()
+            await work
         except ClientError as error:
             self.complain(error)
         else:

@@ -163,6 +163,14 @@ class MessageList:
         self._release()
         self._changed()
 
+    def show_found(self, messages: Sequence[Message]) -> None:
+        """Show these, which were found elsewhere; an empty list begins anew."""
+        self.stop_live()
+        self._loading += 1
+        self._busy, self._more, self.error = False, None, None
+        self.loaded = list(messages)[:ROWS_MAX]
+        self._show()
+
     # -- how
 
     def _receive(self, batch: TailBatch) -> None:

@@ -5,19 +5,22 @@ producing one.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote, urlencode
 
 from nicegui import background_tasks, ui
 
 from penstock.client.errors import BrokerUnreachable, ClientError, TopicNotFound
-from penstock.client.paging import Newest
+from penstock.client.paging import Message, Newest
 from penstock.console.components.controls import button, icon, search_box, switch, text
+from penstock.console.components.layout import page_head, tabs
 from penstock.console.components.live import Live
 from penstock.console.components.message_table import ROWS_MAX, MessageTable
 from penstock.console.components.query_form import QueryForm
 from penstock.console.components.topic_facts import TopicFacts
+from penstock.console.components.topic_head import TABS
+from penstock.console.components.topic_search import TopicSearch
 from penstock.console.dialogs.produce_record import ProduceRecordDialog
 from penstock.console.feed import Reading
 from penstock.console.overview import Overview
@@ -46,6 +49,7 @@ class MessagesPage:
             self._facts = TopicFacts()
             self._build_toolbar(asked)
             self._build_notice()
+            self._search = TopicSearch(services, topic, self._found)
             self._table = MessageTable(topic)
             self._table.on("opened", lambda: self._list.pause())
             self._build_foot()
@@ -56,6 +60,7 @@ class MessagesPage:
     def _start(self, asked: Mapping[str, str]) -> None:
         self._show_state()
         self._page.until_gone(self._list.close)
+        self._page.until_gone(self._search.stop)
         self._page.until_gone(self._services.overview.watch(self._receive))
         self._reload()
         if asked.get("live"):
@@ -64,15 +69,11 @@ class MessagesPage:
     # -- layout
 
     def _build_head(self) -> None:
-        with ui.element("div").classes("page-head"):
-            with ui.element("div"):
-                with ui.element("nav").classes("crumbs").props("aria-label=Breadcrumb"):
-                    text("a", "Topics").props("href=/")
-                    icon("chevron")
-                    text("span", "Messages")
-                text("h1", self._topic, "page-title")
+        base = f"/topics/{quote(self._topic, safe='')}"
+        with page_head(self._topic, (("Topics", "/topics"),), "Messages"):
             self._produce_button = button("Produce record", self._open_produce, kind="primary", symbol="send")
             self._produce_button.mark("produce-record")
+        tabs("Topic", [(word, base + ending) for word, ending in TABS], "Messages")
 
     def _build_toolbar(self, asked: Mapping[str, str]) -> None:
         with ui.element("div").classes("toolbar"):
@@ -131,6 +132,10 @@ class MessagesPage:
         self._services.overview.refresh()
         if not self._list.live and self._form.from_newest:
             self._reload()
+
+    def _found(self, messages: Sequence[Message]) -> None:
+        """Hits of a search through the whole topic, in place of what was shown."""
+        self._list.show_found(messages)
 
     # -- what comes in
 

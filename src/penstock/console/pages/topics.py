@@ -20,7 +20,7 @@ from penstock.console.components.topic_table import (
 from penstock.console.dialogs.create_topic import CreateTopicDialog
 from penstock.console.dialogs.delete_topic import DeleteTopicDialog
 from penstock.console.feed import Reading
-from penstock.console.overview import Overview
+from penstock.console.overview import Overview, TopicStats
 from penstock.console.services import Services
 from penstock.console.wording import counted
 
@@ -45,6 +45,7 @@ class TopicsPage:
             self._table.on("remove", lambda event: self._delete.ask(event.args))
             self._foot = text("p", "", "page-foot")
         page.until_gone(services.overview.watch(self._receive))
+        page.until_gone(services.disks.watch(lambda _: self._show()))
 
     def _build_head(self) -> None:
         with ui.element("div").classes("page-head"):
@@ -82,10 +83,17 @@ class TopicsPage:
         if overview is None:
             self._table.show([], self._view, WAITING)
             return
-        chosen = self._view.chosen(overview.topics)
-        visible = [topic for topic in overview.topics if self._view.internal or not topic.internal]
+        topics = self._with_sizes(overview)
+        chosen = self._view.chosen(topics)
+        visible = [topic for topic in topics if self._view.internal or not topic.internal]
         self._table.show(chosen[:ROWS_MAX], self._view, NO_MATCH if visible else NO_TOPICS)
         partitions = sum(topic.partitions for topic in visible)
         self._note.set_text(f"{counted(len(visible), 'topic')} · {counted(partitions, 'partition')}")
         more = f"The first {ROWS_MAX} of {len(chosen):,} topics. Search to see others."
         self._foot.set_text(more if len(chosen) > ROWS_MAX else "")
+
+    def _with_sizes(self, overview: Overview) -> list[TopicStats]:
+        """Sizes come from the disks, which are asked less often than offsets."""
+        disks = self._services.disks.reading.value
+        sizes = {} if disks is None else disks.topic_sizes()
+        return [replace(topic, size_bytes=sizes.get(topic.name)) for topic in overview.topics]

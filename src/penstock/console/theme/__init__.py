@@ -8,8 +8,8 @@ import hashlib
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
-STYLES = ("tokens.css", "icons.css", "shell.css", "controls.css", "tables.css")
-SCRIPT = "theme.js"
+STYLES = ("tokens.css", "icons.css", "shell.css", "controls.css", "tables.css", "pages.css")
+SCRIPTS = ("theme.js", "format.js")
 
 
 def head_html() -> str:
@@ -18,7 +18,8 @@ def head_html() -> str:
     The version changes with the content, so that browsers may cache for ever.
     """
     links = [f'<link rel="stylesheet" href="/assets/{name}?v={_version(name)}">' for name in STYLES]
-    return "\n".join([f'<script src="/assets/{SCRIPT}?v={_version(SCRIPT)}"></script>', *links])
+    scripts = [f'<script src="/assets/{name}?v={_version(name)}"></script>' for name in SCRIPTS]
+    return "\n".join([*scripts, *links])
 
 
 def _version(name: str) -> str:

@@ -1,4 +1,5 @@
 // Light or dark, before anything is painted. The choice (system, light, dark) stays in this browser.
+document.documentElement.lang = "en";
 window.penstockTheme = (() => {
   const KEY = "penstock.theme";
   const system = window.matchMedia("(prefers-color-scheme: dark)");

@@ -1,0 +1,166 @@
+"""What the real backend does with brokers, groups and transactions. Blocking: `client_backend` calls it in
+threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from penstock.client.admin import Admin, Partition, partitions_of
+from penstock.client.direct_admin import DirectAdmin
+from penstock.client.errors import InvalidValue
+from penstock.client.groups import Groups
+from penstock.client.targets import Target
+from penstock.client.transactions import OpenTransaction, Transactions
+from penstock.console.cluster_values import (
+    Disks,
+    GroupsNow,
+    HangingTransaction,
+    LogDirectory,
+    Move,
+    Quorum,
+    QuorumReplica,
+    TransactionState,
+)
+from penstock.protocol.topic_partition import TopicPartition
+
+DESCRIBED_MAX = 200
+"""Transactions whose details are asked for; the list names all of them."""
+
+
+class Operations:
+    def __init__(self, admin: Admin, settings: Mapping[str, Any] | None) -> None:
+        self._admin = admin
+        self._groups = Groups(admin)
+        self._direct = DirectAdmin(admin.connection)
+        self._transactions = Transactions(
+            admin.connection.bootstrap_servers, timeout_s=admin.timeout_s, settings=settings
+        )
+
+    def empty_topic(self, name: str) -> int:
+        topic = self._admin.topic(name)
+        ends = {
+            TopicPartition(name, p.index): p.high_watermark
+            for p in topic.partitions
+            if p.high_watermark is not None
+        }
+        self._direct.delete_records(ends).result(self._admin.timeout_s + 1)
+        return sum(p.records or 0 for p in topic.partitions)
+
+    # -- brokers
+
+    def disks(self) -> Disks:
+        brokers = [broker.node_id for broker in self._admin.cluster().brokers]
+        found = self._direct.describe_log_dirs(brokers).values()
+        directories: list[LogDirectory] = []
+        sizes: dict[Partition, int] = {}
+        for broker, future in found.items():
+            for path, described in future.result(self._admin.timeout_s + 1).items():
+                replicas = described.replica_infos
+                for at, info in replicas.items():
+                    partition = (at.topic, at.partition)
+                    sizes[partition] = max(sizes.get(partition, 0), info.size)
+                directories.append(
+                    LogDirectory(
+                        broker,
+                        path,
+                        sum(info.size for info in replicas.values()),
+                        len(replicas),
+                        described.total_bytes,
+                        described.usable_bytes,
+                        str(described.error or ""),
+                    )
+                )
+        return Disks(tuple(directories), sizes)
+
+    def quorum(self) -> Quorum:
+        found = self._direct.describe_metadata_quorum().result(self._admin.timeout_s + 1)
+        leader_end = max((each.log_end_offset for each in (*found.voters, *found.observers)), default=0)
+        replicas = tuple(
+            QuorumReplica(
+                each.replica_id,
+                each in found.voters,
+                each.log_end_offset,
+                max(0, leader_end - each.log_end_offset),
+                each.last_caught_up_timestamp,
+            )
+            for each in (*found.voters, *found.observers)
+        )
+        return Quorum(found.leader_id, found.leader_epoch, found.high_watermark, replicas)
+
+    # -- groups
+
+    def groups(self) -> GroupsNow:
+        infos = tuple(self._groups.describe_all())
+        committed = self._groups.committed_of_all(info.group_id for info in infos)
+        read = sorted({partition for offsets in committed.values() for partition in offsets})
+        return GroupsNow(infos, committed, self._admin.end_offsets(read))
+
+    def reset_plan(self, group_id: str, topics: tuple[str, ...], target: Target) -> list[Move]:
+        committed = self._groups.committed(group_id)
+        names = topics or tuple(sorted({topic for topic, _ in committed}))
+        if not names:
+            raise InvalidValue(f"Group {group_id!r} has committed nothing. Name the topics that it reads.")
+        wanted = self._groups.offsets_for(names, target, committed)
+        ends = self._admin.end_offsets(wanted)
+        return [
+            Move(topic, index, committed.get((topic, index)), offset, ends.get((topic, index), offset))
+            for (topic, index), offset in sorted(wanted.items())
+        ]
+
+    def reset_group(self, group_id: str, moves: list[Move]) -> None:
+        members = self._groups.describe(group_id).members
+        if members:
+            raise InvalidValue(
+                f"Group {group_id!r} has {len(members)} members, so its offsets cannot be set. "
+                "Stop its consumers first."
+            )
+        self._groups.set_offsets(group_id, {(move.topic, move.partition): move.wanted for move in moves})
+
+    # -- transactions
+
+    def transactions(self) -> list[TransactionState]:
+        listed = self._transactions.listed()
+        details = [self._transactions.describe(each.transactional_id) for each in listed[:DESCRIBED_MAX]]
+        return [
+            TransactionState(
+                each.transactional_id,
+                each.coordinator,
+                each.producer_id,
+                each.producer_epoch,
+                each.state,
+                each.timeout_ms,
+                each.start_ms,
+                tuple((at.topic, at.partition) for at in each.partitions),
+            )
+            for each in details
+        ]
+
+    def hanging_transactions(self, older_than_ms: int) -> list[HangingTransaction]:
+        there = partitions_of(self._admin.topics(with_offsets=False))
+        partitions = [TopicPartition(topic, index) for topic, index in there]
+        return [
+            HangingTransaction(
+                each.partition.topic,
+                each.partition.partition,
+                each.producer_id,
+                each.producer_epoch,
+                each.coordinator_epoch,
+                each.start_offset,
+                each.last_timestamp_ms,
+            )
+            for each in self._transactions.hanging(partitions, older_than_ms=older_than_ms)
+        ]
+
+    def abort_transaction(self, transaction: HangingTransaction) -> None:
+        self._transactions.abort(
+            OpenTransaction(
+                TopicPartition(transaction.topic, transaction.partition),
+                transaction.producer_id,
+                transaction.producer_epoch,
+                transaction.coordinator_epoch,
+                transaction.start_offset,
+                transaction.last_timestamp_ms,
+            )
+        )
