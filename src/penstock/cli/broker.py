@@ -24,8 +24,15 @@ DEFAULT_ADDRESS = ("127.0.0.1", 9092)
     "--listen",
     callback=address,
     metavar="HOST:PORT",
-    help="Address for clients; port 0 picks a free one. Short for --set listeners=PLAINTEXT://HOST:PORT. "
+    help="Address for clients; port 0 picks a free one. Short for --set listeners=PROTOCOL://HOST:PORT. "
     "[default: 127.0.0.1:9092, unless a file or a variable gives listeners]",
+)
+@click.option(
+    "--security-protocol",
+    type=click.Choice(["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]),
+    default="PLAINTEXT",
+    show_default=True,
+    help="How the address of --listen is protected; keys and users stand in the file of settings.",
 )
 @click.option(
     "--data",
@@ -38,6 +45,7 @@ DEFAULT_ADDRESS = ("127.0.0.1", 9092)
 @log_level_option
 def broker(
     listen: tuple[str, int] | None,
+    security_protocol: str,
     data: str | None,
     config: str | None,
     overrides: dict[str, str],
@@ -49,7 +57,7 @@ def broker(
     cleanly.
     """
     log_to_stderr(log_level)
-    given = command_line_settings(listen, data, config, overrides, os.environ)
+    given = command_line_settings(listen, data, config, overrides, os.environ, security_protocol)
     settings = BrokerSettings.load(config, given, os.environ)
     # The server is imported after the settings are known to be right: a mistake is answered at once.
     from penstock.server.main import run
@@ -79,6 +87,7 @@ def command_line_settings(
     config: str | None,
     overrides: Mapping[str, str],
     environ: Mapping[str, str],
+    security_protocol: str = "PLAINTEXT",
 ) -> dict[str, str]:
     """--listen, --data and --set as settings; --set beats the short forms.
 
@@ -89,7 +98,7 @@ def command_line_settings(
     if listen is None and config is None and "KAFKA_LISTENERS" not in environ:
         listen = DEFAULT_ADDRESS
     if listen is not None:
-        given["listeners"] = str(Listener("PLAINTEXT", *listen))
+        given["listeners"] = str(Listener(security_protocol, *listen))
     if data is not None:
         given["log.dirs"] = data
     return {**given, **overrides}

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import click
 
+from penstock.cli.access import Access
 from penstock.cli.options import client_options
 from penstock.cli.output import print_json, print_table
-from penstock.client.admin import Admin
 from penstock.client.metadata import TopicInfo
 
 
@@ -30,9 +30,9 @@ def cluster() -> None:
 
 @cluster.command()
 @client_options
-def describe(bootstrap_servers: str, timeout_s: float, as_json: bool) -> None:
+def describe(access: Access, as_json: bool) -> None:
     """Show the brokers, how many partitions each leads and holds, and which are not whole."""
-    info, topics = Admin(bootstrap_servers, timeout_s=timeout_s).describe()
+    info, topics = access.admin().describe()
     health = health_of(topics)
     brokers = [
         (each.node_id, f"{each.host}:{each.port}", health.leading[each.node_id], health.holding[each.node_id])

@@ -2,37 +2,60 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 import click
 
+from penstock.cli import profiles
+from penstock.cli.access import Access
 from penstock.cli.options import client_options
-from penstock.cli.output import json_bytes, print_json
-from penstock.client.messages import Messages
-from penstock.client.paging import FromOffset, FromTimestamp, Message, Oldest, Start
+from penstock.cli.output import print_json
+from penstock.cli.record_format import FORMATS, View, as_json, compiled, matches, view_of
+from penstock.cli.times import FORMS, moment
+from penstock.client.errors import ClientError
+from penstock.client.paging import FromOffset, FromTimestamp, Oldest, Start
 from penstock.client.stream import Stream
 
 NULL = b"null"
 LONGEST_WAIT_S = 1.0
+Printer = Callable[[View], None]
 
 
 @click.command()
 @click.argument("topic")
 @click.option("--from-beginning", is_flag=True, help="Start at the oldest record instead of at the end.")
-@click.option("--partition", type=click.IntRange(min=0), help="Only this partition.")
-@click.option("--offset", type=click.IntRange(min=0), help="Start at this offset of each partition read.")
+@click.option("--partition", "-p", type=click.IntRange(min=0), help="Only this partition.")
 @click.option(
-    "--timestamp", "timestamp_ms", type=click.IntRange(min=0), metavar="MS",
-    help="Start at the first record of this time or later, in milliseconds since 1970, UTC.",
+    "--offset", "-o", type=click.IntRange(min=0), help="Start at this offset of each partition read."
+)
+@click.option(
+    "--since", "--timestamp", "since_ms", callback=moment, metavar="TIME",
+    help=f"Start at the first record of this time or later: {FORMS}.",
 )  # fmt: skip
-@click.option("--max", "limit", type=click.IntRange(min=1), metavar="N", help="End after so many records.")
+@click.option(
+    "--until", "until_ms", callback=moment, metavar="TIME",
+    help="Leave out records of this time or later, and end where the topic ends now.",
+)  # fmt: skip
+@click.option("--end", "-e", "at_end", is_flag=True, help="End where the topic ends now, instead of waiting.")
+@click.option(
+    "--max", "-c", "limit", type=click.IntRange(min=1), metavar="N", help="End after so many records."
+)
 @click.option(
     "--idle", "idle_s", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
     help="End when no record came for so long.",
 )  # fmt: skip
+@click.option("--grep", metavar="REGEX", help="Only records whose key, value or a header matches.")
+@click.option("--format", "-f", "layout", metavar="FORMAT", help=f"As kcat's: {FORMATS}.")
 @click.option("--key-separator", metavar="TEXT", help="Print each key before its value, with this between.")
+@click.option("--headers", is_flag=True, help="Print the headers before the rest.")
+@click.option(
+    "--decode", is_flag=True, help="Decode keys and values by their schemas (Avro, JSON Schema, Protobuf)."
+)
+@click.option("--registry", metavar="URL", help="Address of the Schema Registry; implies --decode.")
 @click.option(
     "--isolation-level",
     type=click.Choice(["read_uncommitted", "read_committed"]),
@@ -46,83 +69,140 @@ def consume(
     from_beginning: bool,
     partition: int | None,
     offset: int | None,
-    timestamp_ms: int | None,
+    since_ms: int | None,
+    until_ms: int | None,
+    at_end: bool,
     limit: int | None,
     idle_s: float | None,
+    grep: str | None,
+    layout: str | None,
     key_separator: str | None,
+    headers: bool,
+    decode: bool,
+    registry: str | None,
     isolation_level: str,
-    bootstrap_servers: str,
-    timeout_s: float,
+    access: Access,
     as_json: bool,
 ) -> None:
-    """Print the records of TOPIC as they come, until Ctrl-C, --max or --idle.
+    """Print the records of TOPIC as they come, until Ctrl-C, --max, --end or --idle.
 
     With --max, fewer records at the end of --idle are a failure (exit code 1).
     """
-    start = choose_start(from_beginning, offset, timestamp_ms)
-    messages = Messages(bootstrap_servers, timeout_s=timeout_s, isolation_level=isolation_level)
-    printer = print_message_json if as_json else TextPrinter(key_separator)
-    with messages.stream(topic, start, partition=partition) as stream:
-        printed = print_records(stream, printer, limit, idle_s)
-    if limit is not None and printed < limit:
+    start = choose_start(from_beginning, offset, since_ms)
+    chosen = _Chosen(_pattern(grep), until_ms, registry or (profiles.registry_url() if decode else None))
+    printer = _printer(as_json, layout, key_separator, headers)
+    messages = access.messages(isolation_level)
+    ends = at_end or until_ms is not None
+    with messages.stream(topic, start, partition=partition, complete=ends) as stream:
+        printed = print_records(stream, chosen, printer, limit, idle_s, to_end=ends)
+    if limit is not None and printed < limit and not ends:
         raise click.ClickException(f"Only {printed} of {limit} records came; none for {idle_s:g} s.")
 
 
-def choose_start(from_beginning: bool, offset: int | None, timestamp_ms: int | None) -> Start | None:
+def choose_start(from_beginning: bool, offset: int | None, since_ms: int | None) -> Start | None:
     """Where to start; None is the end."""
-    if sum((from_beginning, offset is not None, timestamp_ms is not None)) > 1:
-        raise click.UsageError("Give one of --from-beginning, --offset and --timestamp.")
+    if sum((from_beginning, offset is not None, since_ms is not None)) > 1:
+        raise click.UsageError("Give one of --from-beginning, --offset and --since.")
     if offset is not None:
         return FromOffset(offset)
-    if timestamp_ms is not None:
-        return FromTimestamp(timestamp_ms)
+    if since_ms is not None:
+        return FromTimestamp(since_ms)
     return Oldest() if from_beginning else None
 
 
-def print_records(stream: Stream, printer: Any, limit: int | None, idle_s: float | None) -> int:
-    """Prints until the limit is reached or the stream has been idle; returns how many."""
+def _pattern(text: str | None) -> re.Pattern[bytes] | None:
+    try:
+        return None if text is None else re.compile(text.encode())
+    except re.error as error:
+        raise click.UsageError(f"--grep {text!r} is no regular expression: {error}.") from None
+
+
+class _Chosen:
+    """Which records are printed, and as what they are seen."""
+
+    def __init__(self, pattern: re.Pattern[bytes] | None, until_ms: int | None, registry: str | None) -> None:
+        self._pattern, self._until_ms = pattern, until_ms
+        self._schemas: Any = None
+        if registry is not None:
+            from penstock.cli.schema_values import SchemaValues
+            from penstock.client.schema_registry import SchemaRegistry
+
+            self._schemas = SchemaValues(SchemaRegistry(registry))
+
+    def __call__(self, message: Any) -> View | None:
+        late = self._until_ms is not None and (message.timestamp_ms or 0) >= self._until_ms
+        view = None if late else self._seen(message)
+        return view if view is not None and matches(view, self._pattern) else None
+
+    def _seen(self, message: Any) -> View:
+        if self._schemas is None:
+            return view_of(message, None)
+        from penstock.client.schema_registry import RegistryError
+        from penstock.schemas.errors import SchemaError
+
+        try:
+            return view_of(message, self._schemas)
+        except (RegistryError, SchemaError) as error:
+            place = f"{message.topic}-{message.partition} at offset {message.offset}"
+            raise ClientError(f"The record of {place} cannot be decoded: {error}") from error
+
+
+def print_records(
+    stream: Stream,
+    chosen: _Chosen,
+    printer: Printer,
+    limit: int | None,
+    idle_s: float | None,
+    *,
+    to_end: bool,
+) -> int:
+    """Prints until the limit, the end or a time without records; returns how many were printed."""
     printed = 0
     idle_from = time.monotonic()
     while limit is None or printed < limit:
         wait_s = LONGEST_WAIT_S if idle_s is None else idle_from + idle_s - time.monotonic()
         if wait_s <= 0:
             break
-        found = stream.poll(min(wait_s, LONGEST_WAIT_S), 500 if limit is None else min(500, limit - printed))
+        found = stream.poll(min(wait_s, LONGEST_WAIT_S))
         for message in found:
-            printer(message)
+            view = chosen(message)
+            if view is not None and (limit is None or printed < limit):
+                printer(view)
+                printed += 1
         if found:
             sys.stdout.flush()
-            printed += len(found)
             idle_from = time.monotonic()
+        elif to_end and stream.ends.keys() >= stream.partitions:
+            break
     return printed
 
 
+def _printer(as_lines: bool, layout: str | None, key_separator: str | None, headers: bool) -> Printer:
+    if as_lines:
+        return lambda view: print_json(as_json(view))
+    if layout is None:
+        return TextPrinter(key_separator, headers)
+    text_of = compiled(layout)
+
+    def formatted(view: View) -> None:
+        sys.stdout.buffer.write(text_of(view))
+
+    return formatted
+
+
 class TextPrinter:
-    """A record's value, byte for byte, on a line; its key before it when asked for."""
+    """A record's value, byte for byte, on a line; headers and key before it when asked for."""
 
-    def __init__(self, key_separator: str | None) -> None:
+    def __init__(self, key_separator: str | None, headers: bool) -> None:
         self._separator = None if key_separator is None else key_separator.encode()
+        self._headers = compiled("%h\\t") if headers else None
 
-    def __call__(self, message: Message) -> None:
+    def __call__(self, view: View) -> None:
         out = sys.stdout.buffer
+        if self._headers is not None:
+            out.write(self._headers(view))
         if self._separator is not None:
-            out.write(NULL if message.key is None else message.key)
+            out.write(NULL if view.key is None else view.key)
             out.write(self._separator)
-        out.write(NULL if message.value is None else message.value)
+        out.write(NULL if view.value is None else view.value)
         out.write(b"\n")
-
-
-def print_message_json(message: Message) -> None:
-    """A record with all that belongs to it; bytes that are not UTF-8 as base64 under another name."""
-    print_json(
-        {
-            "topic": message.topic,
-            "partition": message.partition,
-            "offset": message.offset,
-            "timestamp": message.timestamp_ms,
-            "timestamp_type": message.timestamp_type,
-            **json_bytes("key", message.key),
-            **json_bytes("value", message.value),
-            "headers": [{"name": name, **json_bytes("value", value)} for name, value in message.headers],
-        }
-    )

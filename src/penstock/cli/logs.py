@@ -1,27 +1,65 @@
-"""Log lines of services that the command line runs: standard error, UTC, one line each."""
+"""Log lines of services that the command line runs: standard error, UTC, one line each, as text or as JSON.
+
+`PENSTOCK_LOG_FORMAT=json` makes every line a JSON object: `time`, `level`, `logger`, `message`, `request`
+where there is one, and `error` with the stack of an exception.
+"""
 
 from __future__ import annotations
 
+import json
 import logging
+import os
 import time
+from typing import Any
 
 import click
+
+from penstock.settings.log_context import CURRENT_REQUEST
+
+FORMAT_VARIABLE = "PENSTOCK_LOG_FORMAT"
 
 log_level_option = click.option(
     "--log-level",
     type=click.Choice(["debug", "info", "warning", "error"], case_sensitive=False),
     default="info",
     show_default=True,
-    help="What is logged to standard error.",
+    help=f"What is logged to standard error. {FORMAT_VARIABLE}=json writes JSON lines.",
 )
+
+
+class _Text(logging.Formatter):
+    converter = staticmethod(time.gmtime)
+
+    def format(self, record: logging.LogRecord) -> str:
+        request = CURRENT_REQUEST.get()
+        text = super().format(record)
+        return f"{text} [{request}]" if request and record.exc_info is None else text
+
+
+class JsonLines(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        seconds = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
+        line: dict[str, Any] = {
+            "time": f"{seconds}.{int(record.msecs):03d}Z",
+            "level": record.levelname,
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        if request := CURRENT_REQUEST.get():
+            line["request"] = request
+        if record.exc_info is not None:
+            line["error"] = self.formatException(record.exc_info)
+        return json.dumps(line, ensure_ascii=False)
 
 
 def log_to_stderr(level: str) -> None:
     """Called once, by the command of a service, before anything is logged."""
     handler = logging.StreamHandler()
-    formatter = logging.Formatter(
-        "%(asctime)s.%(msecs)03dZ %(levelname)s %(name)s: %(message)s", "%Y-%m-%dT%H:%M:%S"
+    layout = "%(asctime)s.%(msecs)03dZ %(levelname)s %(name)s: %(message)s"
+    formatter = (
+        JsonLines() if os.environ.get(FORMAT_VARIABLE) == "json" else _Text(layout, "%Y-%m-%dT%H:%M:%S")
     )
-    formatter.converter = time.gmtime
     handler.setFormatter(formatter)
     logging.basicConfig(level=level.upper(), handlers=[handler])
+    if level.lower() != "debug":
+        logging.getLogger("py4j").setLevel(logging.WARNING)  # it logs every batch of a Spark query

@@ -23,25 +23,42 @@ MISTAKE: Final = 2
 INTERRUPTED: Final = 130
 
 COMMANDS: Final = {
+    "acl": ("penstock.cli.acl:acl", "Grant, revoke, list and check rights."),
     "broker": ("penstock.cli.broker:broker", "Run one broker in the foreground."),
     "cluster": ("penstock.cli.cluster:cluster", "Show the brokers of a cluster and how its partitions are."),
+    "completion": ("penstock.cli.completion:completion", "Print what lets your shell complete commands."),
+    "config": ("penstock.cli.config:config", "Show, set and unset settings of topics and brokers."),
+    "connect": ("penstock.cli.connect:connect", "Run a worker of Connect."),
+    "connector": ("penstock.cli.connector:connector", "Create, check, watch, restart and delete connectors."),
     "console": ("penstock.cli.console:console", "Run the web console."),
     "consume": ("penstock.cli.consume:consume", "Print the records of a topic."),
+    "doctor": ("penstock.cli.doctor:doctor", "Find what is wrong here, and say what to do."),
+    "example": ("penstock.cli.example:example", "List examples, show one, or run it."),
+    "exporter": ("penstock.cli.exporter:exporter", "Serve the lag of consumer groups to Prometheus."),
     "group": ("penstock.cli.group:group", "List, describe, move and delete consumer groups."),
+    "log": ("penstock.cli.log:log", "Print what stands in the files of a partition."),
+    "perf": ("penstock.cli.perf:perf", "Measure throughput and latency."),
+    "profile": ("penstock.cli.profile:profile", "Name clusters, and choose the one that commands go to."),
+    "migrate": ("penstock.cli.migrate:migrate", "Move an existing cluster to another one."),
+    "mirror": ("penstock.cli.mirror:mirror", "Mirror topics, groups and ACLs between clusters."),
     "produce": ("penstock.cli.produce:produce", "Write lines of standard input to a topic."),
+    "quota": ("penstock.cli.quota:quota", "List, set and unset quotas."),
     "rest": ("penstock.cli.rest:rest", "Run the REST Proxy."),
     "registry": ("penstock.cli.registry:registry", "Run the Schema Registry."),
     "schema": ("penstock.cli.schema:schema", "List, read, register, check and delete schemas."),
+    "sql": ("penstock.cli.sql:sql", "Run the SQL server, its shell, or tests of statements."),
     "streams": (
         "penstock.cli.streams:streams",
         "Describe an application of Streams, and reset it to begin anew.",
     ),
+    "token": ("penstock.cli.token:token", "Create, list, renew and expire delegation tokens."),
     "topic": ("penstock.cli.topic:topic", "List, create, describe, delete and grow topics."),
     "transaction": (
         "penstock.cli.transaction:transaction",
         "List, describe, find hanging and abort transactions.",
     ),
     "up": ("penstock.cli.up:up", "Run the whole platform: broker, REST Proxy, console and your scripts."),
+    "user": ("penstock.cli.user:user", "Create, list and delete users, and change their passwords."),
     "version": ("penstock.cli.version:version", "Print the version."),
 }
 

@@ -3,21 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, TypeVar
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import click
+from click.core import ParameterSource
 
+from penstock.cli import profiles
+from penstock.cli.access import Access
 from penstock.settings.errors import SettingError
 from penstock.settings.listeners import parse_address
-from penstock.settings.sources import parse_assignment
+from penstock.settings.sources import parse_assignment, read_properties
 
-DEFAULT_BOOTSTRAP_SERVERS: Final = "127.0.0.1:9092"
+if TYPE_CHECKING:
+    from penstock.web.door_settings import DoorSettings
+
+DEFAULT_BOOTSTRAP_SERVERS: Final = profiles.DEFAULT_SERVERS
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def client_options(command: Command) -> Command:
-    """What every command that talks to a broker takes: where it is, how long to wait, and how to print."""
+    """What every command that talks to a broker takes: where it is, how to be let in, how long to wait, and
+    how to print. The command gets an `Access` named `access`, and `as_json`."""
+
+    @wraps(command)
+    def with_access(
+        bootstrap_servers: str | None, command_config: str | None, timeout_s: float, **others: Any
+    ) -> Any:
+        properties = read_properties(command_config) if command_config else profiles.properties()
+        servers = bootstrap_servers or properties.get("bootstrap.servers") or profiles.bootstrap_servers()
+        return command(access=Access(servers, timeout_s, properties), **others)
+
+    found: Any = with_access
     for option in (
         click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line."),
         click.option(
@@ -29,10 +47,23 @@ def client_options(command: Command) -> Command:
             metavar="SECONDS",
             help="How long to wait for an answer of the broker.",
         ),
-        bootstrap_servers_option,
+        click.option(
+            "--command-config",
+            type=click.Path(exists=True, dir_okay=False, readable=True),
+            metavar="FILE",
+            help="Settings of the client as a properties file: security.protocol, sasl.jaas.config, …",
+        ),
+        click.option(
+            "--bootstrap-servers",
+            "--bootstrap-server",
+            "bootstrap_servers",
+            metavar="HOST:PORT,…",
+            help="Brokers to connect to first. [default: those of --command-config, else of the profile in "
+            f"use, else {DEFAULT_BOOTSTRAP_SERVERS}]",
+        ),
     ):
-        command = option(command)
-    return command
+        found = option(found)
+    return cast(Command, found)
 
 
 bootstrap_servers_option = click.option(
@@ -89,6 +120,12 @@ def _config_option(told: str) -> Callable[[Command], Command]:
 
 set_option = _set_option("under Kafka's name; beats the file and KAFKA_… variables")
 config_option = _config_option("such as Kafka's server.properties")
+
+
+def service_address(listen: tuple[str, int], door: DoorSettings) -> tuple[str, int]:
+    """Where a service listens: as `listeners` says, unless --listen was given."""
+    source = click.get_current_context().get_parameter_source("listen")
+    return door.listen if door.listen is not None and source is ParameterSource.DEFAULT else listen
 
 
 def service_options(listen: str, config_file: str) -> Callable[[Command], Command]:

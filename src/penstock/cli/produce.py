@@ -9,11 +9,10 @@ from typing import BinaryIO
 
 import click
 
+from penstock.cli.access import Access
 from penstock.cli.options import assignments, client_options
 from penstock.cli.output import print_json
-from penstock.client.admin import Admin
 from penstock.client.errors import PartitionNotFound
-from penstock.client.messages import Messages
 from penstock.client.sending import NewRecord, Produced
 
 
@@ -45,8 +44,7 @@ def produce(
     null_marker: str | None,
     partition: int | None,
     compression: str,
-    bootstrap_servers: str,
-    timeout_s: float,
+    access: Access,
     as_json: bool,
 ) -> None:
     """Write each line of standard input to TOPIC as a record.
@@ -54,8 +52,8 @@ def produce(
     The command ends when every record is acknowledged by all replicas. With --json it prints where each is.
     """
     if partition is not None:
-        _check_partition(topic, partition, bootstrap_servers, timeout_s)
-    messages = Messages(bootstrap_servers, timeout_s=timeout_s)
+        _check_partition(topic, partition, access)
+    messages = access.messages()
     parse = LineParser(key_separator, headers, null_marker, partition)
     interactive = sys.stdin.isatty()
     began = time.monotonic()
@@ -117,7 +115,7 @@ def print_produced(produced: Produced) -> None:
     )
 
 
-def _check_partition(topic: str, partition: int, bootstrap_servers: str, timeout_s: float) -> None:
-    partitions = len(Admin(bootstrap_servers, timeout_s=timeout_s).topic(topic).partitions)
+def _check_partition(topic: str, partition: int, access: Access) -> None:
+    partitions = len(access.admin().topic(topic).partitions)
     if partition >= partitions:
         raise PartitionNotFound(topic, partition, partitions)

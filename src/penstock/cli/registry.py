@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from penstock.cli.logs import log_level_option, log_to_stderr
-from penstock.cli.options import service_options
+from penstock.cli.options import service_address, service_options
 from penstock.settings.sources import read_properties
 
 
@@ -25,13 +25,19 @@ def registry(
     _schemas.
     """
     log_to_stderr(log_level)
+    from penstock.client.direct import client_settings
     from penstock.client.errors import ClientError
     from penstock.registry.main import run
     from penstock.registry.settings import read_settings
+    from penstock.web.door import Door
+    from penstock.web.door_settings import take_door_settings
 
-    settings = read_settings(bootstrap_servers, {**(read_properties(config) if config else {}), **overrides})
+    texts = {**(read_properties(config) if config else {}), **overrides}
+    kept, left = take_door_settings(texts)
+    settings = read_settings(bootstrap_servers, left)
+    door = Door(kept, settings.bootstrap_servers, client_settings(settings.client))
     try:
-        run(*listen, settings)
+        run(*service_address(listen, kept), settings, door)
     except OSError as error:
         raise click.ClickException(error.strerror or str(error)) from error
     except ClientError as error:

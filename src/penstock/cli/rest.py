@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from penstock.cli.logs import log_level_option, log_to_stderr
-from penstock.cli.options import service_options
+from penstock.cli.options import service_address, service_options
 from penstock.settings.listeners import format_address
 from penstock.settings.sources import read_properties
 
@@ -26,13 +26,20 @@ def rest(
     """
     log_to_stderr(log_level)
     from penstock.rest.config import RestSettings
+    from penstock.web.door_settings import take_door_settings
 
-    settings = RestSettings.from_texts({**(read_properties(config) if config else {}), **overrides})
+    texts = {**(read_properties(config) if config else {}), **overrides}
+    kept, left = take_door_settings(texts)
+    bootstrap_servers = left.pop("bootstrap.servers", bootstrap_servers)
+    settings = RestSettings.from_texts(left)
+    from penstock.client.direct import client_settings
     from penstock.rest.main import run
+    from penstock.web.door import Door
 
-    host, port = listen
+    host, port = service_address(listen, kept)
+    door = Door(kept, bootstrap_servers, client_settings(settings.client))
     try:
-        run(host, port, bootstrap_servers, settings)
+        run(host, port, bootstrap_servers, settings, door)
     except OSError as error:
         why = error.strerror or str(error)
         raise click.ClickException(f"Cannot listen on {format_address(host, port)}: {why}.") from error

@@ -8,6 +8,7 @@ from urllib.parse import quote, urlencode
 
 import click
 
+from penstock.cli import profiles
 from penstock.cli.options import Command
 from penstock.cli.output import print_json, print_table
 from penstock.client.errors import ClientError
@@ -20,8 +21,8 @@ SUFFIXES = {".avsc": "AVRO", ".proto": "PROTOBUF", ".json": "JSON"}
 def registry_options(command: Command) -> Command:
     command = click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")(command)
     return click.option(
-        "--registry", "url", default="http://127.0.0.1:8081", show_default=True, metavar="URL",
-        help="Address of the registry.",
+        "--registry", "url", default=profiles.registry_url, show_default="of the profile in use, else "
+        + profiles.DEFAULT_REGISTRY, metavar="URL", help="Address of the registry.",
     )(command)  # fmt: skip
 
 

@@ -6,10 +6,11 @@ from typing import Any
 
 import click
 
+from penstock.cli.access import Access
 from penstock.cli.options import client_options
 from penstock.cli.output import print_json, print_table
 from penstock.cli.targets import read_target, target_options
-from penstock.streams.resetting import ApplicationInfo, Applications
+from penstock.streams.resetting import ApplicationInfo
 
 
 @click.group()
@@ -20,9 +21,9 @@ def streams() -> None:
 @streams.command()
 @click.option("--application-id", required=True)
 @client_options
-def describe(application_id: str, bootstrap_servers: str, timeout_s: float, as_json: bool) -> None:
+def describe(application_id: str, access: Access, as_json: bool) -> None:
     """Show how far an application is, whether it runs, and its internal topics."""
-    found = Applications(bootstrap_servers, timeout_s=timeout_s).describe(application_id)
+    found = access.applications().describe(application_id)
     if as_json:
         print_json(_fields(found))
         return
@@ -50,8 +51,7 @@ def reset(
     input_topics: tuple[str, ...],
     dry_run: bool,
     force: bool,
-    bootstrap_servers: str,
-    timeout_s: float,
+    access: Access,
     as_json: bool,
     **where: Any,
 ) -> None:
@@ -60,7 +60,7 @@ def reset(
     Results that it has written stay, and so do local state directories, which it does not trust any more.
     """
     topics = [name for given in input_topics for name in given.split(",") if name]
-    applications = Applications(bootstrap_servers, timeout_s=timeout_s)
+    applications = access.applications()
     done = applications.reset(application_id, read_target(**where), topics, force=force, dry_run=dry_run)
     if as_json:
         offsets = [{"topic": t, "partition": p, "offset": o} for (t, p), o in sorted(done.offsets.items())]

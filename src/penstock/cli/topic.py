@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
+from penstock.cli.access import Access
 from penstock.cli.options import assignments, client_options
 from penstock.cli.output import print_json, print_table
-from penstock.client.admin import Admin
 from penstock.client.errors import TopicExists, TopicNotFound
 from penstock.client.metadata import ConfigEntry, PartitionInfo, TopicInfo
 
@@ -21,9 +21,9 @@ def topic() -> None:
 @topic.command("list")
 @click.option("--internal", is_flag=True, help="Topics of the platform itself as well.")
 @client_options
-def list_topics(internal: bool, bootstrap_servers: str, timeout_s: float, as_json: bool) -> None:
+def list_topics(internal: bool, access: Access, as_json: bool) -> None:
     """List the topics with their partitions and records."""
-    found = Admin(bootstrap_servers, timeout_s=timeout_s).topics()
+    found = access.admin().topics()
     shown = [info for info in found if internal or not info.internal]
     if as_json:
         for info in shown:
@@ -49,16 +49,13 @@ def create(
     replication_factor: int | None,
     configs: dict[str, str],
     if_not_exists: bool,
-    bootstrap_servers: str,
-    timeout_s: float,
+    access: Access,
     as_json: bool,
 ) -> None:
     """Create a topic."""
     created = True
     try:
-        Admin(bootstrap_servers, timeout_s=timeout_s).create_topic(
-            name, partitions, replication_factor, configs
-        )
+        access.admin().create_topic(name, partitions, replication_factor, configs)
     except TopicExists:
         if not if_not_exists:
             raise
@@ -72,9 +69,9 @@ def create(
 @click.argument("name")
 @click.option("--all-settings", is_flag=True, help="Settings that have their default value as well.")
 @client_options
-def describe(name: str, all_settings: bool, bootstrap_servers: str, timeout_s: float, as_json: bool) -> None:
+def describe(name: str, all_settings: bool, access: Access, as_json: bool) -> None:
     """Show the partitions and settings of a topic."""
-    detail = Admin(bootstrap_servers, timeout_s=timeout_s).topic_detail(name)
+    detail = access.admin().topic_detail(name)
     settings = [entry for entry in detail.configs if all_settings or not entry.is_default]
     if as_json:
         partitions = [_partition(partition) for partition in detail.info.partitions]
@@ -91,11 +88,9 @@ def describe(name: str, all_settings: bool, bootstrap_servers: str, timeout_s: f
 @click.argument("names", nargs=-1, required=True, metavar="NAME…")
 @click.option("--if-exists", is_flag=True, help="Do not complain of a topic that is not there.")
 @client_options
-def delete(
-    names: tuple[str, ...], if_exists: bool, bootstrap_servers: str, timeout_s: float, as_json: bool
-) -> None:
+def delete(names: tuple[str, ...], if_exists: bool, access: Access, as_json: bool) -> None:
     """Delete topics with all their records."""
-    admin = Admin(bootstrap_servers, timeout_s=timeout_s)
+    admin = access.admin()
     for name in names:
         deleted = True
         try:
@@ -115,9 +110,9 @@ def delete(
     "--partitions", "total", type=click.IntRange(min=1), required=True, help="How many there will be."
 )
 @client_options
-def add_partitions(name: str, total: int, bootstrap_servers: str, timeout_s: float, as_json: bool) -> None:
+def add_partitions(name: str, total: int, access: Access, as_json: bool) -> None:
     """Grow a topic to a number of partitions; what is written stays where it is."""
-    Admin(bootstrap_servers, timeout_s=timeout_s).add_partitions(name, total)
+    access.admin().add_partitions(name, total)
     _report({"name": name, "partitions": total}, f"{name} has {total} partitions", as_json)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from penstock.cli.access import Access
 from penstock.cli.options import client_options
 from penstock.cli.output import print_json, print_table
 from penstock.client.errors import ClientError
@@ -36,12 +37,11 @@ def list_transactions(
     states: tuple[str, ...],
     producer_ids: tuple[int, ...],
     longer_than_ms: int,
-    bootstrap_servers: str,
-    timeout_s: float,
+    access: Access,
     as_json: bool,
 ) -> None:
     """List the transactional ids and their states."""
-    client = Transactions(bootstrap_servers, timeout_s=timeout_s)
+    client = access.transactions()
     found = client.listed(states=states, producer_ids=producer_ids, longer_than_ms=longer_than_ms)
     if as_json:
         for listing in found:
@@ -53,9 +53,9 @@ def list_transactions(
 @transaction.command()
 @click.argument("transactional_id")
 @client_options
-def describe(transactional_id: str, bootstrap_servers: str, timeout_s: float, as_json: bool) -> None:
+def describe(transactional_id: str, access: Access, as_json: bool) -> None:
     """Show the transaction of a transactional id and its partitions."""
-    found = Transactions(bootstrap_servers, timeout_s=timeout_s).describe(transactional_id)
+    found = access.transactions().describe(transactional_id)
     if as_json:
         print_json({**found._asdict(), "partitions": [list(place) for place in found.partitions]})
         return
@@ -74,13 +74,12 @@ def find_hanging(
     topic: str | None,
     partition: int | None,
     minutes: float,
-    bootstrap_servers: str,
-    timeout_s: float,
+    access: Access,
     as_json: bool,
 ) -> None:
     """Find transactions that are open in a partition and unknown to any coordinator: readers of committed
     records wait for them for ever."""
-    client = Transactions(bootstrap_servers, timeout_s=timeout_s)
+    client = access.transactions()
     places = _places(client, topic, partition)
     found = client.hanging(places, older_than_ms=round(minutes * MINUTE_MS))
     if as_json:
@@ -96,11 +95,9 @@ def find_hanging(
 @click.option("--partition", type=click.IntRange(min=0), required=True)
 @click.option("--start-offset", type=click.IntRange(min=0), required=True, help="Where it begins.")
 @client_options
-def abort(
-    topic: str, partition: int, start_offset: int, bootstrap_servers: str, timeout_s: float, as_json: bool
-) -> None:
+def abort(topic: str, partition: int, start_offset: int, access: Access, as_json: bool) -> None:
     """Abort a transaction in one partition, without asking its coordinator: for one that hangs."""
-    client = Transactions(bootstrap_servers, timeout_s=timeout_s)
+    client = access.transactions()
     place = TopicPartition(topic, partition)
     found = [each for each in client.open_in([place]) if each.start_offset == start_offset]
     if not found:

@@ -1,4 +1,4 @@
-"""What the platform can start: broker, registry, REST Proxy, console, and scripts of the user."""
+"""What the platform can start: broker, registry, REST Proxy, Connect, SQL server, console, and scripts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,11 @@ from penstock.settings.listeners import format_address
 
 
 def broker_service(
-    listen: tuple[str, int], data: Path, config: str | None, overrides: Mapping[str, str]
+    listen: tuple[str, int],
+    data: Path,
+    config: str | None,
+    overrides: Mapping[str, str],
+    security_protocol: str = "PLAINTEXT",
 ) -> Service:
     """The broker, with its logs under DATA/broker."""
     arguments = [
@@ -25,6 +29,8 @@ def broker_service(
         "--data",
         str(data / "broker"),
     ]
+    if security_protocol != "PLAINTEXT":
+        arguments += ["--security-protocol", security_protocol]
     if config is not None:
         arguments += ["--config", config]
     for name, value in overrides.items():
@@ -32,33 +38,85 @@ def broker_service(
     return Service("broker", tuple(arguments), ready_within_s=60, stop_within_s=30, essential=True)
 
 
-def registry_service(listen: tuple[str, int], bootstrap_servers: str) -> Service:
+def registry_service(listen: tuple[str, int], bootstrap_servers: str, config: Path | None = None) -> Service:
     """The Schema Registry; what it keeps is in the broker's topic `_schemas`."""
     command = ("-m", "penstock", "registry")
-    arguments = (*command, LISTEN, format_address(*listen), "--bootstrap-servers", bootstrap_servers)
-    return Service("registry", arguments, ready_within_s=60, stop_within_s=30, shown=_as_url)
+    where = (LISTEN, format_address(*listen), "--bootstrap-servers", bootstrap_servers)
+    arguments = (*command, *where, *_config(config))
+    return Service("registry", arguments, ready_within_s=60, stop_within_s=30, shown=as_url)
 
 
-def rest_service(listen: tuple[str, int], bootstrap_servers: str, registry_url: str = "") -> Service:
+def rest_service(
+    listen: tuple[str, int], bootstrap_servers: str, registry_url: str = "", config: Path | None = None
+) -> Service:
     """The REST Proxy; without a Schema Registry it refuses the formats that need one."""
     arguments = ["-m", "penstock", "rest", LISTEN, format_address(*listen)]
     arguments += ["--bootstrap-servers", bootstrap_servers]
     if registry_url:
         arguments += ["--set", f"schema.registry.url={registry_url}"]
-    return Service("rest", tuple(arguments), ready_within_s=60, stop_within_s=30, shown=_as_url)
+    arguments += _config(config)
+    return Service("rest", tuple(arguments), ready_within_s=60, stop_within_s=30, shown=as_url)
 
 
-def console_service(listen: tuple[str, int], bootstrap_servers: str) -> Service:
-    """The web console."""
+def connect_service(
+    listen: tuple[str, int], bootstrap_servers: str, data: Path, config: Path | None = None
+) -> Service:
+    """A worker of Connect: what it keeps is in the broker's topics. Its connectors may open files under
+    DATA/connect, and load connectors from DATA/connect/plugins."""
+    files = data.absolute() / "connect"
+    plugins = files / "plugins"
+    plugins.mkdir(parents=True, exist_ok=True)
+    arguments = ["-m", "penstock", "connect", LISTEN, format_address(*listen)]
+    arguments += ["--bootstrap-servers", bootstrap_servers]
+    arguments += ["--set", f"penstock.allowed.paths={files}", "--set", f"plugin.path={plugins}"]
+    arguments += _config(config)
+    return Service("connect", tuple(arguments), ready_within_s=60, stop_within_s=60, shown=as_url)
+
+
+def sql_service(
+    listen: tuple[str, int],
+    bootstrap_servers: str,
+    data: Path,
+    registry_url: str = "",
+    config: Path | None = None,
+) -> Service:
+    """The SQL server, with the state of its queries under DATA/sql."""
+    arguments = ["-m", "penstock", "sql", LISTEN, format_address(*listen)]
+    arguments += ["--bootstrap-servers", bootstrap_servers]
+    arguments += ["--set", f"ksql.streams.state.dir={data / 'sql'}"]
+    if registry_url:
+        arguments += ["--set", f"ksql.schema.registry.url={registry_url}"]
+    arguments += _config(config)
+    return Service("sql", tuple(arguments), ready_within_s=60, stop_within_s=60, shown=as_url)
+
+
+def console_service(
+    listen: tuple[str, int],
+    bootstrap_servers: str,
+    config: Path | None = None,
+    urls: Mapping[str, str] | None = None,
+) -> Service:
+    """The web console; `urls` say where the other services are, by name."""
     command = ("-m", "penstock", "console")
-    arguments = (*command, LISTEN, format_address(*listen), "--bootstrap-servers", bootstrap_servers)
-    return Service("console", arguments, ready_within_s=60, stop_within_s=10, shown=_as_url)
+    where = (LISTEN, format_address(*listen), "--bootstrap-servers", bootstrap_servers)
+    others = [
+        word
+        for name in ("registry", "connect", "sql")
+        if name in (urls or {})
+        for word in (f"--{name}-url", (urls or {})[name])
+    ]
+    arguments = (*command, *where, *_config(config), *others)
+    return Service("console", arguments, ready_within_s=60, stop_within_s=10, shown=as_url)
 
 
-def script_service(script: Path, bootstrap_servers: str, data: Path) -> Service:
+def script_service(
+    script: Path, bootstrap_servers: str, data: Path, client_config: Path | None = None
+) -> Service:
     """A script of the user, which prints `ready` as well; it may keep what it needs under DATA/NAME."""
-    arguments = (str(script), "--bootstrap-servers", bootstrap_servers, "--data", str(data / script.stem))
-    return Service(script.stem, arguments, ready_within_s=300, stop_within_s=60, may_finish=True)
+    arguments = [str(script), "--bootstrap-servers", bootstrap_servers, "--data", str(data / script.stem)]
+    if client_config is not None:
+        arguments += ["--command-config", str(client_config)]
+    return Service(script.stem, tuple(arguments), ready_within_s=300, stop_within_s=60, may_finish=True)
 
 
 def check_port_free(listen: tuple[str, int], option: str) -> None:
@@ -79,5 +137,10 @@ def check_port_free(listen: tuple[str, int], option: str) -> None:
             ) from error
 
 
-def _as_url(address: str) -> str:
+def _config(path: Path | None) -> list[str]:
+    return [] if path is None else ["--config", str(path)]
+
+
+def as_url(address: str) -> str:
+    """What a ready line says, as a URL."""
     return address if "://" in address else f"http://{address}"

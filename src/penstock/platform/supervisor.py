@@ -24,6 +24,8 @@ from typing import Any, Final
 from penstock.platform.process import Child, Event, Exited, Ready, Service, StopRequested
 from penstock.platform.restarts import DEATHS_MAX, WINDOW_S, Restarts
 
+PROGRESS_S: Final = 5.0
+"""While a script starts, so often a line says that it does."""
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -84,8 +86,13 @@ class Supervisor:
         part = _Part(service)
         self._parts.append(part)
         self._launch(part)
+        began = time.monotonic()
+        shown = began + PROGRESS_S
         while part.ready_text is None:
-            self._step()
+            if service.may_finish and time.monotonic() >= shown:
+                shown = time.monotonic() + PROGRESS_S
+                self._say(_progress(part, time.monotonic() - began))
+            self._step(shown if service.may_finish else None)
         return part.ready_text
 
     def watch(self) -> None:
@@ -96,11 +103,12 @@ class Supervisor:
         except Stopped:
             return
 
-    def _step(self) -> None:
-        """One event, or what is due."""
+    def _step(self, wake_s: float | None = None) -> None:
+        """One event, or what is due; nothing at `wake_s` at the latest."""
         moments = [
             moment for part in self._parts for moment in (part.ready_by_s, part.restart_at_s) if moment
         ]
+        moments += [] if wake_s is None else [wake_s]
         event = self._next_event(min(moments, default=None))
         if isinstance(event, StopRequested):
             raise Stopped
@@ -201,6 +209,13 @@ class Supervisor:
 
     def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
         self._events.put(StopRequested())
+
+
+def _progress(part: _Part, seconds: float) -> str:
+    """A script that starts Spark takes its time: how long it has been, and what it said last."""
+    lines = [] if part.child is None else part.child.output.last_lines()
+    last = f": {lines[-1][:100]}" if lines else ""
+    return f"{part.service.name} is [STARTING] since {seconds:.0f} s{last}"
 
 
 def _how_it_ended(code: int) -> str:

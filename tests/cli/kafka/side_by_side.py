@@ -60,8 +60,8 @@ class SideBySide:
         said = self._capsys.readouterr()
         return Said(code, said.out, said.err)
 
-    def kafkas(self, name: str, *words: str) -> Said:
-        return Said(*self._programs.outcome(name, *(self._filled(word) for word in words)))
+    def kafkas(self, name: str, *words: str, stdin: str = "") -> Said:
+        return Said(*self._programs.outcome(name, *(self._filled(word) for word in words), stdin=stdin))
 
     def both(self, body: Body, name: str, line: str) -> tuple[Said, Said]:
         """Ours and Kafka's for one command line; `SERVERS` stands for the broker's address."""

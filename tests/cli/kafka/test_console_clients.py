@@ -140,10 +140,16 @@ def test_a_mistake_of_a_producer_is_answered_as_kafka_answers_it(side: SideBySid
     assert (ours.code, ours.complaint, ours.out) == (kafkas.code, kafkas.complaint, kafkas.out)
 
 
-def test_zookeeper_is_refused_with_what_to_use(side: SideBySide) -> None:
-    said = side.ours(console_consumer, "--zookeeper", "localhost:2181", "--topic", "a")
-    assert said.code == 1
-    assert "use --bootstrap-server" in said.complaint
+def test_zookeeper_is_warned_of_and_the_broker_asked_instead(
+    side: SideBySide, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make(side, "of-old")
+    side.ours(console_producer, *f"{TO} --topic of-old".split(), stdin=b"here\n")
+    monkeypatch.setenv("PENSTOCK_BOOTSTRAP_SERVERS", side.servers)
+    line = "--zookeeper localhost:2181 --topic of-old --from-beginning --max-messages 1"
+    said = side.ours(console_consumer, *line.split())
+    assert (said.code, said.out) == (0, "here\n")
+    assert f"--bootstrap-server {side.servers}" in said.complaint
 
 
 def test_a_line_without_a_separator_ends_the_producer(side: SideBySide) -> None:

@@ -100,17 +100,18 @@ class Asker:
         from penstock.wire.errors import Refused as WireRefused
         from penstock.wire.errors import error_code
 
-        moved = (
+        passing = (
             ErrorCode.NOT_COORDINATOR,
             ErrorCode.COORDINATOR_NOT_AVAILABLE,
             ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+            ErrorCode.CONCURRENT_TRANSACTIONS,
         )
 
         def attempt(deadline: Deadline) -> Any:
             def request(connection: Connection) -> Any:
                 answer = _call(connection, api, fields, versions, deadline)
                 code = error_code(getattr(answer, "error_code", 0))
-                if code in moved:
+                if code in passing:
                     raise WireRefused(code, text_of(code.name))
                 return answer
 

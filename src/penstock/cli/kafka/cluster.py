@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections.abc import Sequence
-from typing import NoReturn
 
+from penstock.cli.kafka.arguments import ArgumentParser
 from penstock.cli.kafka.asking import Asker, Refused, check
 from penstock.cli.kafka.options import CommandFailed
 from penstock.cli.kafka.properties import load_properties
 from penstock.cli.kafka.starting import script
-
-
-class ArgumentParser(argparse.ArgumentParser):
-    """As Kafka's argparse4j, which ends with 1 where Python's ends with 2."""
-
-    def error(self, message: str) -> NoReturn:
-        self.print_usage(sys.stderr)
-        raise CommandFailed(f"{self.prog.split()[0]}: error: {message}")
 
 
 def cluster(words: Sequence[str]) -> int:

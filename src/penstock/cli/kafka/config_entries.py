@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from penstock.cli.kafka.asking import Asker, check
@@ -12,6 +12,10 @@ BROKER: Final = 4
 BROKER_LOGGER: Final = 8
 CLIENT_METRICS: Final = 16
 GROUP: Final = 32
+
+SET: Final = 0
+DELETE: Final = 1
+"""Operations of a change."""
 
 SOURCES: Final = {
     0: "UNKNOWN",
@@ -56,6 +60,21 @@ def described_configs(asker: Asker, kind: int, names: Sequence[str]) -> dict[str
         check(result)
         found[result.resource_name] = [_entry(config) for config in result.configs]
     return found
+
+
+def alter_configs(asker: Asker, kind: int, name: str, changes: Sequence[Mapping[str, Any]]) -> None:
+    """Changes settings of one resource, each by its operation. One broker must be asked for its own."""
+    from penstock.protocol.apis import Api
+
+    resource = {"resource_type": kind, "resource_name": name, "configs": changes}
+    fields = {"resources": [resource], "validate_only": False}
+    if kind in (BROKER, BROKER_LOGGER) and name:
+        asker.brokers()
+        answer = asker.broker(int(name), Api.INCREMENTAL_ALTER_CONFIGS, fields, (0, 1))
+    else:
+        answer = asker.any(Api.INCREMENTAL_ALTER_CONFIGS, fields, (0, 1))
+    for response in answer.responses:
+        check(response)
 
 
 def _entry(config: Any) -> Entry:

@@ -34,10 +34,6 @@ DEFAULTS: Final = {
     "ip-defaults": "ips",
 }
 WITH_DEFAULTS: Final = ("users", "clients", "brokers", "ips")
-ZOOKEEPER: Final = (
-    "zookeeper is not a recognized option. Settings are kept by the cluster itself: use --bootstrap-server "
-    "with the address of a broker"
-)
 
 
 class Entities(NamedTuple):
@@ -56,7 +52,6 @@ def parser() -> Parser:
     options.takes(
         "bootstrap-controller", what="controller to connect to", text="The Kafka controllers to connect to."
     )
-    options.takes("zookeeper", what="urls", text="(REMOVED) Use --bootstrap-server instead.")
     options.takes(
         "command-config",
         what="command config property file",
@@ -103,8 +98,6 @@ _NAMING: Final = ("entity-name", "entity-default")
 
 def checked(given: Given) -> Entities:
     """The entities, or the error that Kafka has for what does not go together."""
-    if given.has("zookeeper"):
-        raise CommandFailed(ZOOKEEPER)
     if given.has("alter") + given.has("describe") != 1:
         given.refuse("Command must include exactly one action: --describe, --alter")
     given.forbid("describe", "add-config", "delete-config")

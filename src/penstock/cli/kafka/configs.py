@@ -5,16 +5,19 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from penstock.cli.kafka.asking import Asker, NoAnswer, Refused, check
 from penstock.cli.kafka.config_entries import (
     BROKER,
     BROKER_LOGGER,
     CLIENT_METRICS,
+    DELETE,
     GROUP,
+    SET,
     TOPIC,
     Entry,
+    alter_configs,
     described_configs,
 )
 from penstock.cli.kafka.config_options import Entities, checked, parser
@@ -31,7 +34,6 @@ RESOURCES: Final = {
     "groups": (GROUP, "DYNAMIC_GROUP_CONFIG"),
 }
 """Kind of the resource, and the source of settings that were made for it."""
-SET, DELETE = 0, 1
 _COMMA: Final = re.compile(r",(?=[^\]]*(?:\[|$))")
 _EQUALS: Final = re.compile(r"\s*=\s*(?=[^\]]*(?:\[|$))")
 
@@ -57,7 +59,8 @@ def _describe(asker: Asker, given: Given, entities: Entities) -> None:
     if kind not in RESOURCES:
         describe_quotas(asker, entities)
         return
-    if kind == "topics" and entities.names and entities.names[0] not in asker.topics(entities.names):
+    missing = kind == "topics" and entities.names and entities.names[0] not in asker.topics(entities.names)
+    if missing and not given.has("all"):
         print(f"The topic '{entities.names[0]}' doesn't exist and doesn't have dynamic config.")
         return
     whole = given.has("all")
@@ -135,8 +138,6 @@ def _added(given: Given) -> dict[str, str]:
 def _alter_resource(
     asker: Asker, kind: str, name: str, added: Mapping[str, str], deleted: Sequence[str]
 ) -> None:
-    from penstock.protocol.apis import Api
-
     old = {entry.name for entry in _entries(asker, kind, name, whole=False)}
     unknown = [key for key in deleted if key not in old]
     if kind == "broker-loggers":
@@ -148,14 +149,7 @@ def _alter_resource(
     number = RESOURCES[kind][0]
     changes = [{"name": key, "config_operation": SET, "value": value} for key, value in added.items()]
     changes += [{"name": key, "config_operation": DELETE, "value": None} for key in deleted]
-    resource = {"resource_type": number, "resource_name": name, "configs": changes}
-    fields: dict[str, Any] = {"resources": [resource], "validate_only": False}
-    if number in (BROKER, BROKER_LOGGER) and name:
-        answer = asker.broker(int(name), Api.INCREMENTAL_ALTER_CONFIGS, fields, (0, 1))
-    else:
-        answer = asker.any(Api.INCREMENTAL_ALTER_CONFIGS, fields, (0, 1))
-    for response in answer.responses:
-        check(response)
+    alter_configs(asker, number, name, changes)
 
 
 main = script(configs)

@@ -11,10 +11,6 @@ _FORMATTER_PROPERTIES: Final = (
     "print.epoch, print.partition, print.headers, print.value=true|false, key.separator, line.separator, "
     "headers.separator, null.literal, key.deserializer, value.deserializer, headers.deserializer."
 )
-ZOOKEEPER: Final = (
-    "zookeeper is not a recognized option. Consumers ask brokers since Kafka 2.0: use --bootstrap-server "
-    "with the address of a broker"
-)
 
 
 def parser() -> Parser:
@@ -121,14 +117,11 @@ def _add_settings(options: Parser) -> None:
         "config.",
     )
     options.takes("consumer.config", what="config file", text="(DEPRECATED) Use --command-config instead.")
-    options.takes("zookeeper", what="urls", text="(REMOVED) Use --bootstrap-server instead.")
     options.flag("new-consumer", text="(REMOVED) There is no other consumer any more; it changes nothing.")
 
 
 def checked(given: Given) -> Given:
     """The same, or the error that Kafka has for what does not go together."""
-    if given.has("zookeeper"):
-        given.refuse(ZOOKEEPER)
     if given.has("topic") == given.has("include"):
         given.refuse("Exactly one of the following arguments is required: [topic], [include]")
     if given.has("partition"):

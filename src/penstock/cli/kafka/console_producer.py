@@ -33,7 +33,7 @@ def console_producer(words: Sequence[str]) -> int:
     given = _parser().parse_or_help(words)
     given.require("topic")
     check_addresses(given, "bootstrap-server")
-    reader = LineReader(_reader_properties(given))
+    reader = _reader(given)
     settings = _settings(given)
     from penstock.client import Producer
     from penstock.client.api.exceptions import KafkaException
@@ -74,19 +74,27 @@ def _lines() -> Iterator[str]:
         yield line.removesuffix("\n")
 
 
+def _reader(given: Given) -> LineReader:
+    name = given.value("line-reader")
+    properties = _reader_properties(given)
+    if name in CLASS_NAMES:
+        return LineReader(properties)
+    if name.startswith("io.confluent."):
+        from penstock.cli.kafka.schema_lines import READERS, SchemaLineReader
+
+        if name in READERS:
+            return SchemaLineReader(properties, READERS[name], given.value("topic"))
+    raise CommandFailed(f"{name} is a class of Java, which cannot run here; lines are read by {READER}")
+
+
 def _reader_properties(given: Given) -> dict[str, str]:
-    if given.value("line-reader") not in CLASS_NAMES:
-        raise CommandFailed(
-            f"{given.value('line-reader')} is a class of Java, which cannot run here; lines are read by "
-            f"{READER}"
-        )
     name = one_of(given, "reader-property", "property", warning="Warning:")
     return load_properties(given.value("reader-config")) | key_values(given.values(name))
 
 
 def _settings(given: Given) -> dict[str, Any]:
-    config = one_of(given, "command-config", "producer.config")
-    pairs = one_of(given, "command-property", "producer-property")
+    config = one_of(given, "command-config", "producer.config", warning="Warning:")
+    pairs = one_of(given, "command-property", "producer-property", warning="Warning:")
     settings: dict[str, Any] = load_properties(given.value(config)) | key_values(given.values(pairs))
     settings["bootstrap.servers"] = given.value("bootstrap-server")
     settings["compression.type"] = given.value("compression-codec") or "none"

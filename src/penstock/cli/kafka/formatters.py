@@ -16,10 +16,21 @@ class Formatter(Protocol):
 
 def formatter(class_name: str, properties: Mapping[str, str]) -> Formatter:
     """CommandFailed for a class that is not among Kafka's own: there is no Java here to run it."""
+    if class_name.startswith("io.confluent."):
+        return _with_schemas(class_name, properties)
     made = FORMATTERS.get(class_name)
     if made is None:
         raise CommandFailed(class_name)
     return made(properties)
+
+
+def _with_schemas(class_name: str, properties: Mapping[str, str]) -> Formatter:
+    """Confluent's formatters; what they need is loaded for them only."""
+    from penstock.cli.kafka import schema_lines
+
+    if class_name not in schema_lines.FORMATTERS:
+        raise CommandFailed(class_name)
+    return schema_lines.SchemaFormatter(properties)
 
 
 class DefaultFormatter:

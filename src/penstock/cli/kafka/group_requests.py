@@ -43,6 +43,11 @@ class Groups:
 
     def listed(self, states: Iterable[str] = (), types: Iterable[str] = ()) -> list[tuple[str, str, str]]:
         """Id, type and state of every group of consumers that has one of the states and types."""
+        return self.listed_of(CONSUMER, states, types)
+
+    def listed_of(
+        self, protocol_type: str, states: Iterable[str], types: Iterable[str]
+    ) -> list[tuple[str, str, str]]:
         from penstock.protocol.apis import Api
 
         found = []
@@ -53,7 +58,7 @@ class Groups:
             found += [
                 (group.group_id, getattr(group, "group_type", "Classic").title(), group.group_state)
                 for group in answer.groups
-                if group.protocol_type in (CONSUMER, "")
+                if group.protocol_type in (protocol_type, "")
             ]
         return found
 
@@ -70,7 +75,7 @@ class Groups:
         from penstock.protocol.apis import Api
 
         fields = {"group_ids": [group_id], "include_authorized_operations": False}
-        group = self._ask(group_id, Api.CONSUMER_GROUP_DESCRIBE, fields, (0, 1)).groups[0]
+        group = self.ask(group_id, Api.CONSUMER_GROUP_DESCRIBE, fields, (0, 1)).groups[0]
         check(group)
         members = [
             Member(
@@ -78,16 +83,16 @@ class Groups:
                 member.instance_id or "",
                 member.client_id,
                 member.client_host,
-                _partitions(member.assignment),
+                partitions_of(member.assignment),
                 member.member_epoch,
-                _partitions(member.target_assignment),
+                partitions_of(member.target_assignment),
             )
             for member in group.members
         ]
         return Group(
             group_id,
             group.group_state,
-            self._coordinator(group_id),
+            self.coordinator(group_id),
             group.assignor_name,
             group.group_epoch,
             group.assignment_epoch,
@@ -98,7 +103,7 @@ class Groups:
         from penstock.protocol.apis import Api
 
         fields = {"groups": [group_id], "include_authorized_operations": False}
-        group = self._ask(group_id, Api.DESCRIBE_GROUPS, fields, (5, 6)).groups[0]
+        group = self.ask(group_id, Api.DESCRIBE_GROUPS, fields, (5, 6)).groups[0]
         check(group)
         if group.group_state == "Dead":
             raise Refused("GROUP_ID_NOT_FOUND", f"Group {group_id} not found.")
@@ -114,7 +119,7 @@ class Groups:
             )
             for member in group.members
         ]
-        where = self._coordinator(group_id)
+        where = self.coordinator(group_id)
         return Group(group_id, group.group_state, where, group.protocol_data, None, None, members)
 
     def committed(self, group_id: str) -> dict[Partition, int]:
@@ -124,7 +129,7 @@ class Groups:
 
     def _offsets(self, api: Any, group_id: str) -> dict[Partition, int]:
         fields = {"groups": [{"group_id": group_id, "topics": None}], "require_stable": False}
-        group = self._ask(group_id, api, fields, (8, 8)).groups[0]
+        group = self.ask(group_id, api, fields, (8, 8)).groups[0]
         check(group)
         return {
             (topic.name, one.partition_index): one.committed_offset
@@ -153,14 +158,31 @@ class Groups:
             "group_instance_id": None,
             "topics": [{"name": name, "partitions": parts} for name, parts in by_topic.items()],
         }
-        for topic in self._ask(group_id, Api.OFFSET_COMMIT, fields, (5, 8)).topics:
+        for topic in self.ask(group_id, Api.OFFSET_COMMIT, fields, (5, 8)).topics:
             for one in topic.partitions:
                 check(one)
+
+    def remove_members(self, group_id: str, members: Iterable[Member]) -> None:
+        """Makes members leave: static ones by their instance id, others by the id that they were given."""
+        from penstock.protocol.apis import Api
+
+        leaving = [
+            {
+                "member_id": "" if member.instance_id else member.member_id,
+                "group_instance_id": member.instance_id or None,
+                "reason": "the reset tool removed it",
+            }
+            for member in members
+        ]
+        answer = self.ask(group_id, Api.LEAVE_GROUP, {"group_id": group_id, "members": leaving}, (3, 5))
+        check(answer)
+        for member in answer.members:
+            check(member)
 
     def delete(self, group_id: str) -> None:
         from penstock.protocol.apis import Api
 
-        check(self._ask(group_id, Api.DELETE_GROUPS, {"groups_names": [group_id]}, (0, 2)).results[0])
+        check(self.ask(group_id, Api.DELETE_GROUPS, {"groups_names": [group_id]}, (0, 2)).results[0])
 
     def delete_offsets(
         self, group_id: str, partitions: Iterable[Partition]
@@ -176,7 +198,7 @@ class Groups:
             "group_id": group_id,
             "topics": [{"name": name, "partitions": parts} for name, parts in by_topic.items()],
         }
-        answer = self._ask(group_id, Api.OFFSET_DELETE, fields, (0, 0))
+        answer = self.ask(group_id, Api.OFFSET_DELETE, fields, (0, 0))
         whole = refusal(answer)
         if whole is not None:
             return whole, dict.fromkeys(wanted, whole)
@@ -187,12 +209,12 @@ class Groups:
         }
         return next((error for error in results.values() if error is not None), None), results
 
-    def _ask(self, group_id: str, api: Any, fields: Mapping[str, Any], versions: tuple[int, int]) -> Any:
+    def ask(self, group_id: str, api: Any, fields: Mapping[str, Any], versions: tuple[int, int]) -> Any:
         from penstock.wire.coordinators import Kind
 
         return self._asker.coordinator(Kind.GROUP, group_id, api, fields, versions)
 
-    def _coordinator(self, group_id: str) -> str:
+    def coordinator(self, group_id: str) -> str:
         from penstock.protocol.apis import Api
 
         answer = self._asker.any(Api.FIND_COORDINATOR, {"key": group_id, "key_type": 0}, (1, 3))
@@ -200,7 +222,7 @@ class Groups:
         return f"{answer.host}:{answer.port}  ({answer.node_id})"
 
 
-def _partitions(assignment: Any) -> list[Partition]:
+def partitions_of(assignment: Any) -> list[Partition]:
     return [(topic.topic_name, index) for topic in assignment.topic_partitions for index in topic.partitions]
 
 

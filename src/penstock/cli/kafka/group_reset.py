@@ -47,9 +47,9 @@ def new_offsets(asker: Asker, groups: Groups, group_id: str, given: Given) -> Of
     if scenario == "from-file":
         return _from_file(asker, group_id, given)
     if scenario == "to-datetime":
-        return _at_time(asker, partitions, moment_of(given.value("to-datetime")))
+        return at_time(asker, partitions, moment_of(given.value("to-datetime")))
     now_ms = int(time.time() * 1000)
-    return _at_time(asker, partitions, now_ms - duration_ms(given.value("by-duration")))
+    return at_time(asker, partitions, now_ms - duration_ms(given.value("by-duration")))
 
 
 def _scope(asker: Asker, groups: Groups, group_id: str, given: Given) -> list[Partition]:
@@ -111,7 +111,7 @@ def _within(asker: Asker, wanted: Offsets) -> Offsets:
     return kept
 
 
-def _at_time(asker: Asker, partitions: Iterable[Partition], time_ms: int) -> Offsets:
+def at_time(asker: Asker, partitions: Iterable[Partition], time_ms: int) -> Offsets:
     found = partition_offsets(asker, dict.fromkeys(partitions, time_ms))
     empty = [at for at, offset in found.items() if offset == NOT_FOUND]
     for topic, index in empty:

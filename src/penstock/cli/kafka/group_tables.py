@@ -62,21 +62,21 @@ def print_offsets(
     names = ["GROUP", "TOPIC", "PARTITION", "LEADER-EPOCH", "CURRENT-OFFSET", "LOG-END-OFFSET", "LAG"]
     table = [[*names, "CONSUMER-ID", "HOST", "CLIENT-ID"], *rows]
     widths = [
-        _widest(table, 0),
-        _widest(table, 1),
+        widest(table, 0),
+        widest(table, 1),
         10,
         15,
         15,
         15,
         15,
-        _widest(table, 7),
-        _widest(table, 8),
+        widest(table, 7),
+        widest(table, 8),
         0,
     ]
     if not verbose:
         table = [row[:3] + row[4:] for row in table]
         widths = widths[:3] + widths[4:]
-    _print_table(table, widths)
+    print_table(table, widths)
 
 
 def _by_partition(partitions: Iterable[Partition]) -> list[Partition]:
@@ -100,13 +100,13 @@ def print_members(group: Group, *, verbose: bool) -> None:
     with_instances = any(member.instance_id for member in group.members)
     header = ["GROUP", "CONSUMER-ID", "GROUP-INSTANCE-ID", "HOST", "CLIENT-ID", "#PARTITIONS"]
     table = [header, *(_member_row(group, member) for member in group.members)]
-    widths = [_widest(table, column) for column in range(5)] + [WIDTH]
+    widths = [widest(table, column) for column in range(5)] + [WIDTH]
     widths[2] = max(17, widths[2])
     if verbose:
         header += ["CURRENT-EPOCH", "CURRENT-ASSIGNMENT", "TARGET-EPOCH", "TARGET-ASSIGNMENT"]
         for row, member in zip(table[1:], group.members, strict=True):
             row += _member_details(group, member)
-        widths += [WIDTH, max(20, _widest(table, 7)), WIDTH, max(20, _widest(table, 9))]
+        widths += [WIDTH, max(20, widest(table, 7)), WIDTH, max(20, widest(table, 9))]
     if not with_instances:
         table = [row[:2] + row[3:] for row in table]
         widths = widths[:2] + widths[3:]
@@ -128,11 +128,11 @@ def _member_row(group: Group, member: Member) -> list[str]:
 
 
 def _member_details(group: Group, member: Member) -> list[str]:
-    target = None if member.target is None else _assigned(member.target)
-    return [_shown(member.epoch), _assigned(member.partitions), _shown(group.target_epoch), target or MISSING]
+    target = None if member.target is None else assigned(member.target)
+    return [_shown(member.epoch), assigned(member.partitions), _shown(group.target_epoch), target or MISSING]
 
 
-def _assigned(partitions: Iterable[Partition]) -> str:
+def assigned(partitions: Iterable[Partition]) -> str:
     by_topic: dict[str, list[str]] = {}
     for topic, index in partitions:
         by_topic.setdefault(topic, []).append(str(index))
@@ -153,11 +153,11 @@ def print_state(group: Group, *, verbose: bool) -> None:
     row = [group.group_id, group.coordinator, group.assignor or MISSING, group.state]
     row += [_shown(group.epoch), _shown(group.target_epoch)]
     table = [[*header, "#MEMBERS"], [*row, str(len(group.members))]]
-    widths = [_widest(table, 0), max(25, _widest(table, 1)), 20, 20, 15, 25, 0]
+    widths = [widest(table, 0), max(25, widest(table, 1)), 20, 20, 15, 25, 0]
     if not verbose:
         table = [cells[:4] + cells[6:] for cells in table]
         widths = widths[:4] + widths[6:]
-    _print_table(table, widths)
+    print_table(table, widths)
 
 
 def print_new_offsets(offsets: Mapping[str, Mapping[Partition, int]]) -> None:
@@ -169,19 +169,19 @@ def print_new_offsets(offsets: Mapping[str, Mapping[Partition, int]]) -> None:
     table = [["GROUP", "TOPIC", "PARTITION", "NEW-OFFSET"], *rows]
     if offsets:
         width = max(WIDTH, *map(len, offsets))
-        _print_table(table, [width, _widest(table, 1), 10, 0])
+        print_table(table, [width, widest(table, 1), 10, 0])
     else:
         print()
 
 
-def _print_table(table: Sequence[Sequence[str]], widths: Sequence[int]) -> None:
+def print_table(table: Sequence[Sequence[str]], widths: Sequence[int]) -> None:
     """An empty line, then the rows; the last column is as wide as its text."""
     print()
     for row in table:
         print(" ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)))
 
 
-def _widest(table: Sequence[Sequence[str]], column: int) -> int:
+def widest(table: Sequence[Sequence[str]], column: int) -> int:
     return max(WIDTH, *(len(row[column]) for row in table[1:])) if len(table) > 1 else WIDTH
 
 

@@ -16,15 +16,17 @@ def load_properties(path: str | None) -> dict[str, str]:
     """The properties of a file such as `--command-config` names; none without a file."""
     if path is None:
         return {}
+    from penstock.settings.config_providers import resolved
+    from penstock.settings.errors import SettingError
     from penstock.settings.properties import PropertiesError, parse_properties
 
     try:
-        return parse_properties(Path(path).read_text(encoding="utf-8"))
+        return resolved(parse_properties(Path(path).read_text(encoding="utf-8")))
     except FileNotFoundError:
         raise CommandFailed(f"{path} (No such file or directory)") from None
     except (OSError, UnicodeDecodeError) as error:
         raise CommandFailed(f"{path} ({error})") from None
-    except PropertiesError as error:
+    except (PropertiesError, SettingError) as error:
         raise CommandFailed(f"{path}: {error}") from None
 
 

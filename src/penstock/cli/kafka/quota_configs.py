@@ -23,7 +23,7 @@ IP_QUOTAS: Final = ("connection_creation_rate",)
 
 
 def describe_quotas(asker: Asker, entities: Entities) -> None:
-    for entity, values in _found(asker, entities):
+    for entity, values in found_quotas(asker, entities):
         named = ", ".join(
             f"the default {SHOWN[kind]}" if entity[kind] is None else f"{SHOWN[kind]} '{entity[kind]}'"
             for kind in SHOWN
@@ -41,7 +41,7 @@ def alter_quotas(asker: Asker, entities: Entities, added: Mapping[str, str], del
     if any(key in MECHANISMS for key in (*added, *deleted)):
         alter_credentials(asker, entities.names[0], added, deleted)
         return
-    old = next((values for _, values in _found(asker, entities)), {})
+    old = next((values for _, values in found_quotas(asker, entities)), {})
     unknown = [key for key in deleted if key not in old]
     if unknown:
         raise CommandFailed(f"Invalid config(s): {','.join(unknown)}")
@@ -99,7 +99,7 @@ def _number(key: str, value: str) -> float:
         raise CommandFailed(f"Cannot parse quota configuration value for {key}: {value}") from None
 
 
-def _found(asker: Asker, entities: Entities) -> list[tuple[dict[str, Any], dict[str, float]]]:
+def found_quotas(asker: Asker, entities: Entities) -> list[tuple[dict[str, Any], dict[str, float]]]:
     """Entities that have quotas, among those that were asked for."""
     from penstock.protocol.apis import Api
 

@@ -33,7 +33,7 @@ def script(body: Body) -> Callable[[], NoReturn]:
 def run(body: Body, arguments: Sequence[str]) -> int:
     """Runs one command line and returns its exit code."""
     try:
-        code = body(arguments)
+        code = body(without_zookeeper(arguments))
         sys.stdout.flush()
     except VersionWanted:
         print(KAFKA_VERSION)
@@ -48,6 +48,36 @@ def run(body: Body, arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     return code or 0
+
+
+def without_zookeeper(words: Sequence[str]) -> list[str]:
+    """`--zookeeper HOST:PORT` of older tutorials as the address of a broker, with a warning. Nobody listens
+    at ZooKeeper's address here, so the broker is the one that commands without an address go to."""
+    kept: list[str] = []
+    given = False
+    left = list(words)
+    while left:
+        word = left.pop(0)
+        if word.partition("=")[0] != "--zookeeper":
+            kept.append(word)
+            continue
+        given = True
+        if "=" not in word and left:
+            left.pop(0)
+    if not given:
+        return list(words)
+    if any(word.partition("=")[0] in ("--bootstrap-server", "--broker-list") for word in kept):
+        print("WARNING: --zookeeper is gone since Kafka 4; it is ignored.", file=sys.stderr)
+        return kept
+    from penstock.cli.profiles import bootstrap_servers
+
+    servers = bootstrap_servers()
+    print(
+        f"WARNING: --zookeeper is gone since Kafka 4; asking the broker at {servers} instead. Write "
+        f"--bootstrap-server {servers}.",
+        file=sys.stderr,
+    )
+    return ["--bootstrap-server", servers, *kept]
 
 
 def _say(text: str, code: int) -> int:

@@ -17,7 +17,9 @@ PARTITIONS_PER_ANSWER: Final = 2000
 def describe(asker: Asker, given: Given, names: Sequence[str]) -> None:
     if not names:
         return
-    topics = _topics(asker, names, given.value("partition-size-limit-per-response") or PARTITIONS_PER_ANSWER)
+    topics = described_partitions(
+        asker, names, given.value("partition-size-limit-per-response") or PARTITIONS_PER_ANSWER
+    )
     configs = described_configs(asker, TOPIC, names)
     live = set(asker.brokers())
     moves = _moves(asker, topics)
@@ -37,7 +39,9 @@ def describe(asker: Asker, given: Given, names: Sequence[str]) -> None:
                 print(partition_line(name, partition, move))
 
 
-def _topics(asker: Asker, names: Sequence[str], limit: int) -> dict[str, tuple[str, list[Any]]]:
+def described_partitions(
+    asker: Asker, names: Sequence[str], limit: int = PARTITIONS_PER_ANSWER
+) -> dict[str, tuple[str, list[Any]]]:
     """Id and partitions of each topic, asked for in portions."""
     from penstock.protocol.apis import Api
     from penstock.protocol.messages import id_bytes

@@ -1,0 +1,60 @@
+"""`penstock sql shell` and `ksql`: the command, its options and its exit codes."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import NoReturn
+
+import click
+
+DEFAULT_URL = "http://127.0.0.1:8088"
+
+
+@click.command()
+@click.argument("url", default=DEFAULT_URL)
+@click.option("-e", "--execute", "statements", multiple=True, help="Statements to execute. May be repeated.")
+@click.option("-f", "--file", "files", multiple=True, type=click.Path(exists=True, dir_okay=False),
+              help="A file of statements to execute. May be repeated.")  # fmt: skip
+@click.option("-d", "--define", "variables", multiple=True, metavar="NAME=VALUE", help="A variable.")
+@click.option("--output", type=click.Choice(["TABULAR", "JSON"], case_sensitive=False), default="TABULAR",
+              show_default=True, help="How answers are printed.")  # fmt: skip
+@click.option("--wide", is_flag=True, help="Rows as one line a column.")
+def shell(
+    url: str,
+    statements: tuple[str, ...],
+    files: tuple[str, ...],
+    variables: tuple[str, ...],
+    output: str,
+    wide: bool,
+) -> None:
+    """A shell for the SQL server at URL.
+
+    With -e or -f it executes what is given and ends: 0 when all went well, 1 at the first failure. Without,
+    it reads standard input, line by line with history where that is a terminal.
+    """
+    from penstock.cli.ksql.requests import Server
+    from penstock.cli.ksql.session import Session
+
+    session = Session(Server(url), as_json=output.upper() == "JSON", wide=wide)
+    for each in variables:
+        name, _, value = each.partition("=")
+        session.variables[name] = value
+    for text in files:
+        session.run_file(Path(text))
+    for text in statements:
+        session.run(text)
+    if files or statements:
+        return
+    if not sys.stdin.isatty():
+        session.run(sys.stdin.read())
+        return
+    from penstock.cli.ksql.loop import interact
+
+    interact(session)
+
+
+def main() -> NoReturn:
+    """What `ksql` calls."""
+    shell.main(prog_name="ksql")
+    sys.exit(0)
