@@ -1,11 +1,17 @@
-"""The part of the build that pyproject.toml cannot say: what is written in Cython, where a compiler is found.
+"""The part of the build that pyproject.toml cannot say: what is written in Cython, where a compiler is found,
+and the examples, which stand beside the package and go into its wheel.
 
 The extensions are optional: without Cython or a compiler the installation goes on with the pure-Python twins.
 """
 
+import shutil
+from pathlib import Path
+
 from setuptools import Extension, setup
+from setuptools.command.build_py import build_py
 
 NATIVE = (
+    "penstock.client.api._sent_native",
     "penstock.protocol._reader_native",
     "penstock.records._columns_native",
     "penstock.records._keys_native",
@@ -30,4 +36,16 @@ def extensions() -> list[Extension]:
     return modules
 
 
-setup(ext_modules=extensions())
+class BuildWithExamples(build_py):
+    """Copies `examples` into a wheel, as `penstock/_examples`; an editable install reads them in place."""
+
+    def run(self) -> None:
+        super().run()
+        if not self.editable_mode and Path("examples").is_dir():
+            target = Path(self.build_lib, "penstock", "_examples")
+            shutil.copytree(
+                "examples", target, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__", ".*")
+            )
+
+
+setup(ext_modules=extensions(), cmdclass={"build_py": BuildWithExamples})

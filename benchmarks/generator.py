@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -76,10 +77,24 @@ class Generator:
         self._work = work
         self._load = compiled("load.c", work)
 
+    @cached_property
+    def _load_tls(self) -> Path:
+        """The same with OpenSSL, whose headers must be installed (Debian's libssl-dev)."""
+        return compiled("load.c", self._work, "load-tls", "-DWITH_TLS", "-lssl", "-lcrypto")
+
     def run(
-        self, plan: Plan, address: str, *, pid: int = 0, warm_ms: int, run_ms: int, max_bytes: int
+        self,
+        plan: Plan,
+        address: str,
+        *,
+        pid: int = 0,
+        warm_ms: int,
+        run_ms: int,
+        max_bytes: int,
+        authority: Path | None = None,
     ) -> Outcome:
-        """Do what the plan says. `max_bytes` bounds what is written or read, warm-up included."""
+        """Do what the plan says. `max_bytes` bounds what is written or read, warm-up included. With an
+        `authority` the connections are TLS, and its certificates are believed."""
         frames = self._work / "frames"
         frames.write_bytes(plan.frames)
         host, _, port = address.rpartition(":")
@@ -87,10 +102,11 @@ class Generator:
             f"broker {host} {port} {pid}",
             f"frames {frames}",
             f"time {warm_ms} {run_ms} {max_bytes}",
+            *([] if authority is None else [f"tls {authority}"]),
             *plan.lines,
         ]
         done = subprocess.run(
-            [str(self._load)],
+            [str(self._load if authority is None else self._load_tls)],
             input="\n".join(lines) + "\n",
             capture_output=True,
             text=True,
@@ -101,15 +117,15 @@ class Generator:
         return _outcome(json.loads(done.stdout))
 
 
-def compiled(source: str, work: Path) -> Path:
+def compiled(source: str, work: Path, name: str = "", *options: str) -> Path:
     """The program made of a source file beside this one."""
     compiler = shutil.which("cc")
     if compiler is None:
         raise NoCompiler(
             "The load generator is written in C, and there is no `cc` on the PATH to compile it."
         )
-    program = work / Path(source).stem
-    command = [compiler, "-O2", "-pthread", "-o", str(program), str(_SOURCES / source)]
+    program = work / (name or Path(source).stem)
+    command = [compiler, "-O2", "-pthread", "-o", str(program), str(_SOURCES / source), *options]
     done = subprocess.run(command, capture_output=True, text=True, timeout=COMPILE_SECONDS)
     if done.returncode:
         raise NoCompiler(f"{source} cannot be compiled: {done.stderr.strip()[:500]}")

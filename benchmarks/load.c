@@ -6,6 +6,7 @@
  *
  *   broker HOST PORT PID              whose CPU time is measured too; PID 0 for nobody's
  *   frames PATH                       a file with all frames, each with its length in front
+ *   tls PATH                          certificates to believe; only in the program that is built with WITH_TLS
  *   time WARM_MS RUN_MS MAX_BYTES     a quarter of MAX_BYTES is the most that warming up may take
  *   producer GROUP LANE AT LENGTH COUNT ERROR_AT RECORDS BATCH_BYTES IN_FLIGHT INTERVAL_NS DELAY_NS
  *   consumer GROUP LANE AT LENGTH OFFSET_AT ERROR_AT RECORDS_AT START END
@@ -33,6 +34,10 @@
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
+#ifdef WITH_TLS
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#endif
 
 enum { MAX_CONNECTIONS = 256, MAX_LANES = 64, MAX_GROUPS = 4, RING = 1 << 16, BUCKETS = 4096, MOST_FRAMES = 64 };
 enum { DRAIN_SECONDS = 30, SMALLEST_BUFFER = 1 << 16, BATCH_HEAD = 27 };
@@ -65,6 +70,9 @@ struct connection {
     i64 start, offset, end;
     unsigned char *buffer;
     u64 capacity, have;
+#ifdef WITH_TLS
+    SSL *tls;
+#endif
 };
 
 static struct connection connections[MAX_CONNECTIONS];
@@ -131,6 +139,46 @@ static void ask(struct connection *c, u64 due) {
     }
 }
 
+#ifdef WITH_TLS
+static SSL_CTX *tls_context;
+
+/* A count, or -1 with EAGAIN in errno: the socket's edge says when to go on. */
+static ssize_t tls_result(struct connection *c, int result) {
+    if (result > 0) return result;
+    int reason = SSL_get_error(c->tls, result);
+    if (reason == SSL_ERROR_ZERO_RETURN) return 0;
+    if (reason != SSL_ERROR_WANT_READ && reason != SSL_ERROR_WANT_WRITE)
+        fail("TLS: %s", ERR_error_string(ERR_get_error(), NULL));
+    errno = EAGAIN;
+    return -1;
+}
+#endif
+
+/* As writev and recv; under TLS the first part alone is written. */
+static ssize_t put(struct connection *c, struct iovec *parts, int count) {
+#ifdef WITH_TLS
+    ERR_clear_error();
+    if (c->tls) return tls_result(c, SSL_write(c->tls, parts->iov_base, (int)parts->iov_len));
+#endif
+    return writev(c->fd, parts, count);
+}
+
+static ssize_t get(struct connection *c, unsigned char *buffer, u64 room) {
+#ifdef WITH_TLS
+    ERR_clear_error();
+    if (c->tls) return tls_result(c, SSL_read(c->tls, buffer, (int)room));
+#endif
+    return recv(c->fd, buffer, room, 0);
+}
+
+static int is_drained(struct connection *c, u64 count, u64 room) {
+#ifdef WITH_TLS
+    if (c->tls) return 0; /* TLS says so itself, with EAGAIN */
+#endif
+    (void)c;
+    return count < room;
+}
+
 static void flush(struct connection *c) {
     while (c->sent < c->asked) {
         struct iovec parts[MOST_FRAMES];
@@ -140,7 +188,7 @@ static void flush(struct connection *c) {
             parts[count].iov_base = c->frames + frame % c->count * c->length + skip;
             parts[count].iov_len = c->length - skip;
         }
-        ssize_t written = writev(c->fd, parts, count);
+        ssize_t written = put(c, parts, count);
         if (written < 0 && errno == EAGAIN) return;
         if (written < 0) fail("cannot send: %s", strerror(errno));
         c->part += (u64)written;
@@ -213,7 +261,7 @@ static void fetched(struct connection *c, const unsigned char *body, u64 size, u
 static void receive(struct connection *c) {
     for (;;) {
         u64 room = c->capacity - c->have;
-        ssize_t count = recv(c->fd, c->buffer + c->have, room, 0);
+        ssize_t count = get(c, c->buffer + c->have, room);
         if (count < 0 && errno == EAGAIN) return;
         if (count < 0) fail("cannot receive: %s", strerror(errno));
         if (count == 0) fail("the broker closed a connection");
@@ -230,7 +278,7 @@ static void receive(struct connection *c) {
             c->buffer = realloc(c->buffer, c->capacity);
             if (!c->buffer) fail("no memory for an answer of %lu bytes", size);
         }
-        if ((u64)count < room) return; /* edge-triggered: the rest will be announced */
+        if (is_drained(c, (u64)count, room)) return; /* edge-triggered: the rest will be announced */
     }
 }
 
@@ -267,6 +315,19 @@ static struct {
     u64 warm_ms, run_ms, max_bytes;
 } run;
 
+static void use_tls(const char *authority) {
+#ifdef WITH_TLS
+    tls_context = SSL_CTX_new(TLS_client_method());
+    if (!tls_context || SSL_CTX_load_verify_locations(tls_context, authority, NULL) != 1)
+        fail("%s cannot be used: %s", authority, ERR_error_string(ERR_get_error(), NULL));
+    SSL_CTX_set_verify(tls_context, SSL_VERIFY_PEER, NULL);
+    SSL_CTX_set_min_proto_version(tls_context, TLS1_2_VERSION);
+    SSL_CTX_set_mode(tls_context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+#else
+    fail("this program was built without TLS, and the plan wants it with %s", authority);
+#endif
+}
+
 static void read_plan(void) {
     char line[1024], path[900];
     unsigned char *frames = NULL;
@@ -274,6 +335,10 @@ static void read_plan(void) {
     while (fgets(line, sizeof line, stdin)) {
         if (sscanf(line, "broker %63s %d %d", run.host, &run.port, &run.pid) == 3) continue;
         if (sscanf(line, "time %lu %lu %lu", &run.warm_ms, &run.run_ms, &run.max_bytes) == 3) continue;
+        if (sscanf(line, "tls %899[^\n]", path) == 1) {
+            use_tls(path);
+            continue;
+        }
         if (sscanf(line, "frames %899[^\n]", path) == 1) {
             frames = map_frames(path);
             continue;
@@ -303,6 +368,13 @@ static void connect_all(int epoll) {
         c->fd = socket(AF_INET, SOCK_STREAM, 0);
         if (connect(c->fd, (struct sockaddr *)&address, sizeof address)) fail("cannot connect: %s", strerror(errno));
         setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+#ifdef WITH_TLS
+        if (tls_context) {
+            c->tls = SSL_new(tls_context);
+            if (!c->tls || !SSL_set_fd(c->tls, c->fd) || SSL_connect(c->tls) != 1)
+                fail("no TLS with the broker: %s", ERR_error_string(ERR_get_error(), NULL));
+        }
+#endif
         fcntl(c->fd, F_SETFL, O_NONBLOCK);
         struct epoll_event event = {.events = EPOLLIN | EPOLLOUT | EPOLLET, .data.ptr = c};
         epoll_ctl(epoll, EPOLL_CTL_ADD, c->fd, &event);

@@ -77,28 +77,28 @@ def consume(bench: Bench) -> Iterator[Table]:
 
 def _produce(bench: Bench, case: Case, system: System) -> Sample:
     with topic(system, case.connections) as name:
-        return _sample(bench.load(system, _producers(name, case)))
+        return sample(bench.load(system, producers(name, case)))
 
 
 def _consume(bench: Bench, case: Case, system: System) -> Sample:
     with topic(system, case.connections) as name:
         load_ms = min(LOAD_MS, bench.effort.run_ms)
-        plan = _producers(name, case)
+        plan = producers(name, case)
         written = bench.load(system, plan, warm_ms=0, run_ms=load_ms, max_bytes=LOADED_BYTES)
         plan = Plan()
         for partition, batches in enumerate(written.answered):
             plan.consumer(name, partition, end=batches * case.batch.records)
-        return _sample(bench.load(system, plan, max_bytes=UNBOUNDED))
+        return sample(bench.load(system, plan, max_bytes=UNBOUNDED))
 
 
-def _producers(name: str, case: Case) -> Plan:
+def producers(name: str, case: Case) -> Plan:
     plan = Plan()
     for partition in range(case.connections):
         plan.producer(name, [partition], case.batch)
     return plan
 
 
-def _sample(outcome: Outcome) -> Sample:
+def sample(outcome: Outcome) -> Sample:
     return {
         "MB/s": outcome.megabytes_per_second,
         "k records/s": outcome.records_per_second / 1e3,

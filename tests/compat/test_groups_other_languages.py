@@ -22,6 +22,7 @@ RUN_SECONDS = 90
 GO_MODULES = {
     "franz": "github.com/twmb/franz-go@v1.22.2",
     "franz_transactions": "github.com/twmb/franz-go@v1.22.2",
+    "franz_secured": "github.com/twmb/franz-go@v1.22.2",
     "sarama": "github.com/IBM/sarama@v1.46.3",
 }
 KAFKAJS = "kafkajs@2.2.4"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
@@ -76,7 +76,7 @@ class Elections(threading.Thread):
         self.leaders: dict[tuple[int, int], set[int]] = {}
 
     def run(self) -> None:
-        witnesses = Witnesses()
+        witnesses = Witnesses(self._cluster.client_settings)
         while not self._stopping.wait(LOOK_SECONDS):
             for view in witnesses.ask(self._cluster.brokers.values(), self._topic):
                 for number, partition in view.partitions.items():
@@ -105,15 +105,17 @@ class Round:
         *,
         rate: int = SHORT_RATE,
         partitions: int = PARTITIONS,
+        security: dict[str, Any] | None = None,
         **settings: str,
     ) -> None:
+        """`security` are settings of librdkafka for every client."""
         self.cluster = cluster
         self.topic = topic
         self.moments: list[float] = []
         self.history: History | None = None
         self._rate = rate
         cluster.create_topic(topic, partitions, **settings)
-        self.flow = Flow(cluster.bootstrap_servers, topic, partitions, rate=rate)
+        self.flow = Flow(cluster.bootstrap_servers, topic, partitions, rate=rate, security=security)
         self._elections = Elections(cluster, topic)
 
     def __enter__(self) -> Round:

@@ -1,13 +1,17 @@
 """A copy job as a process of its own, to be killed: consume, transform, produce, and the offsets in the same
 transaction. It ends by itself when everything is copied.
 
-`python -m tests.faults.copy_job SERVERS INPUT OUTPUT RECORDS_A_TRANSACTION`
+`python -m tests.faults.copy_job SERVERS INPUT OUTPUT RECORDS_A_TRANSACTION [SECURITY]`, where SECURITY is a
+file with librdkafka's settings in JSON.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 import time
+from pathlib import Path
+from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
@@ -32,8 +36,10 @@ def transform(value: bytes) -> bytes:
 
 
 class CopyJob:
-    def __init__(self, servers: str, source: str, target: str, batch: int) -> None:
-        common = {"bootstrap.servers": servers, "reconnect.backoff.max.ms": 200}
+    def __init__(
+        self, servers: str, source: str, target: str, batch: int, security: dict[str, Any] | None = None
+    ) -> None:
+        common = {"bootstrap.servers": servers, "reconnect.backoff.max.ms": 200, **(security or {})}
         self._source = source
         self._target = target
         self._batch = batch
@@ -113,4 +119,5 @@ def is_transient(reason: KafkaError) -> bool:
 
 
 if __name__ == "__main__":
-    CopyJob(sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])).run()
+    given = json.loads(Path(sys.argv[5]).read_text()) if len(sys.argv) > 5 else {}
+    CopyJob(sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4]), given).run()

@@ -69,12 +69,19 @@ class Load(threading.Thread):
 class Reader(threading.Thread):
     """A consumer that follows all partitions, and looks at their high watermarks at the end."""
 
-    def __init__(self, recorder: Recorder, servers: str, partitions: Sequence[Partition]) -> None:
+    def __init__(
+        self,
+        recorder: Recorder,
+        servers: str,
+        partitions: Sequence[Partition],
+        *,
+        config: dict[str, Any] | None = None,
+    ) -> None:
         super().__init__(daemon=True)
         self._partitions = partitions
         self._stopping = threading.Event()
-        config = {"bootstrap.servers": servers, "log_level": 2, "reconnect.backoff.max.ms": 200}
-        self._consumer = RecordedConsumer(recorder, "reader", config)
+        own = {"bootstrap.servers": servers, "log_level": 2, "reconnect.backoff.max.ms": 200}
+        self._consumer = RecordedConsumer(recorder, "reader", {**own, **(config or {})})
 
     def run(self) -> None:
         self._consumer.assign(dict.fromkeys(self._partitions, 0))
@@ -104,16 +111,26 @@ class Flow:
         *,
         rate: int | None = None,
         config: dict[str, Any] | None = None,
+        security: dict[str, Any] | None = None,
     ) -> None:
+        """`config` is for the producers, `security` for every client."""
         self.servers = servers
+        self._security = security or {}
         self.recorder = Recorder()
         self.partitions = [Partition(topic, number) for number in range(partitions)]
         self.began = time.monotonic()
         self.loads = [
-            Load(self.recorder, servers, f"load{number}", self.partitions, rate=rate, config=config)
+            Load(
+                self.recorder,
+                servers,
+                f"load{number}",
+                self.partitions,
+                rate=rate,
+                config={**self._security, **(config or {})},
+            )
             for number in range(2)
         ]
-        self._reader = Reader(self.recorder, servers, self.partitions)
+        self._reader = Reader(self.recorder, servers, self.partitions, config=self._security)
 
     def start(self) -> None:
         for thread in (*self.loads, self._reader):
@@ -148,7 +165,9 @@ class Flow:
     def judge(self, read_replicas: Callable[[Partition, int], list[ReplicaLog]] | None = None) -> History:
         """A full read, and the checker's verdict on everything; with the replicas' files where they can be
         read."""
-        finals = read_to_the_end(self.servers, self.partitions, seconds=DEADLINE_SECONDS)
+        finals = read_to_the_end(
+            self.servers, self.partitions, seconds=DEADLINE_SECONDS, config=self._security
+        )
         replicas: list[ReplicaLog] = []
         for final in finals if read_replicas is not None else ():
             assert read_replicas is not None

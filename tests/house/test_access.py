@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+from penstock.connect.rest.table import routes as connect_routes
+from penstock.connect.worker.herder import Herder
 from penstock.console.api import api_routes
 from penstock.console.fake_backend import FakeBackend
 from penstock.console.services import Services
 from penstock.handlers.controller_table import CONTROLLER_HANDLERS
 from penstock.handlers.table import HANDLERS
+from penstock.mirror.service import routes as mirror_routes
 from penstock.registry.routes.table import routes as registry_routes
 from penstock.registry.service import Registry
 from penstock.rest.config import RestSettings
@@ -16,6 +19,9 @@ from penstock.rest.proxy import Proxy
 from penstock.rest.v2.routes import v2_routes
 from penstock.rest.v3.routes import v3_routes
 from penstock.security.access import CLUSTER_ACTION, Access, ByBroker, OnSubject, Open
+from penstock.sqlserver.queries import ClientQueries
+from penstock.sqlserver.routes import routes as sql_routes
+from penstock.sqlserver.server import SqlServer
 from penstock.web import Route
 
 
@@ -34,7 +40,10 @@ def http_routes() -> list[Route]:
         *v2_routes(proxy),
         *v3_routes(proxy),
         *api_routes(Services.over(FakeBackend())),
+        *connect_routes(cast(Herder, None), "cluster"),
+        *mirror_routes(()),
         *registry_routes(registry, "cluster", "group", mode_mutability=True),
+        *sql_routes(cast(SqlServer, None), cast(ClientQueries, None)),
     ]
 
 

@@ -120,13 +120,19 @@ def unknown_words(words: list[str]) -> Iterator[str]:
     """The words of a `penstock` command line that name no command and no option."""
     command: click.Command = root
     context = click.Context(root)
-    for word in words:
-        name = word.partition("=")[0]
+    left = iter(words)
+    for word in left:
+        name, _, value = word.partition("=")
         if name.startswith("--"):
-            if not any(
-                name in (*option.opts, *option.secondary_opts) for option in command.get_params(context)
-            ):
+            known = [
+                option
+                for option in command.get_params(context)
+                if name in (*option.opts, *option.secondary_opts)
+            ]
+            if not known:
                 yield name
+            elif not value and not getattr(known[0], "is_flag", False):
+                next(left, None)
         elif isinstance(command, click.Group):
             found = command.get_command(context, name)
             if found is None:

@@ -9,8 +9,8 @@ from tests.house.forms import fast_areas
 from tests.house.lanes import LANES, Lanes, read_lanes
 from tests.house.time_budget import BUDGETS, area_of, read_budgets
 
-CI_MINUTES_FOR_TESTS = 23
-"""CI is to take 25 minutes; installing and linting take the rest."""
+CI_MINUTES_FOR_TESTS = 32
+"""CI is to take 36 minutes; installing and linting take the rest."""
 
 CHECK_SECONDS = 90
 LINT_SECONDS = 15

@@ -1,3 +1,4 @@
+import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
@@ -5,6 +6,8 @@ import java.io.EOFException;
 import java.io.PrintStream;
 import java.lang.reflect.InvocationTargetException;
 import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import org.apache.kafka.common.utils.Exit;
 
 /** Runs main methods one after the other, as they are asked for over a socket, and tells what each has printed. */
@@ -46,12 +49,15 @@ public class JavaPrograms {
         throw new Error("ended");
     }
 
+    /** A first word that begins with < is the program's standard input; then come the class and its arguments. */
     private static int run(String[] words) {
         ended = null;
-        String[] arguments = new String[words.length - 1];
-        System.arraycopy(words, 1, arguments, 0, arguments.length);
+        boolean fed = words[0].startsWith("<");
+        System.setIn(new ByteArrayInputStream((fed ? words[0].substring(1) : "").getBytes(StandardCharsets.UTF_8)));
+        int first = fed ? 1 : 0;
+        String[] arguments = Arrays.copyOfRange(words, first + 1, words.length);
         try {
-            Class.forName(words[0]).getMethod("main", String[].class).invoke(null, (Object) arguments);
+            Class.forName(words[first]).getMethod("main", String[].class).invoke(null, (Object) arguments);
             return ended == null ? 0 : ended;
         } catch (InvocationTargetException error) {
             if (ended != null) {

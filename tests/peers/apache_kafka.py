@@ -32,10 +32,15 @@ QUICK_JAVA: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 _POM: Final = """<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
 <groupId>penstock.tests</groupId><artifactId>apache-kafka</artifactId><version>1</version><packaging>pom</packaging>
 <dependencies>
-<dependency><groupId>org.apache.kafka</groupId><artifactId>{artifact}</artifactId><version>{version}</version></dependency>
+{artifacts}
 <dependency><groupId>org.apache.logging.log4j</groupId><artifactId>log4j-slf4j-impl</artifactId><version>2.25.3</version></dependency>
 </dependencies></project>
 """
+
+_DEPENDENCY: Final = (
+    "<dependency><groupId>org.apache.kafka</groupId><artifactId>{artifact}</artifactId>"
+    "<version>{version}</version></dependency>"
+)
 
 _PROPERTIES: Final = """process.roles=broker,controller
 node.id=1
@@ -80,7 +85,19 @@ def streams_jars() -> Path:
     return _fetched("kafka-streams-test-utils", "kafka-streams-test-utils")
 
 
-def _fetched(name: str, artifact: str) -> Path:
+@cache
+def connect_jars() -> Path:
+    """The same for Kafka Connect with its FileStream connectors."""
+    return _fetched("kafka-connect", "connect-runtime", "connect-file")
+
+
+@cache
+def mirror_jars() -> Path:
+    """The same for MirrorMaker 2, with the Connect worker that it runs in."""
+    return _fetched("connect-mirror", "connect-mirror")
+
+
+def _fetched(name: str, *artifacts: str) -> Path:
     if shutil.which("java") is None:
         raise Unavailable("Apache Kafka needs `java` on the PATH")
     libs = cache_dir() / f"{name}-{VERSION}"
@@ -92,7 +109,8 @@ def _fetched(name: str, artifact: str) -> Path:
         )
     libs.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=libs.parent) as work:
-        (Path(work) / "pom.xml").write_text(_POM.format(artifact=artifact, version=VERSION))
+        wanted = "".join(_DEPENDENCY.format(artifact=each, version=VERSION) for each in artifacts)
+        (Path(work) / "pom.xml").write_text(_POM.format(artifacts=wanted))
         command = ["mvn", "-q", "-B", "dependency:copy-dependencies", "-DoutputDirectory=libs"]
         try:
             subprocess.run(
@@ -122,7 +140,7 @@ class ApacheKafka:
         java_options: tuple[str, ...] = ("-Xms256m", "-Xmx512m", *QUICK_JAVA),
         parent: Path | None = None,
     ) -> None:
-        self._settings = dict(settings or {})
+        self.settings = dict(settings or {})
         self._java_options = java_options
         self._parent = parent  # of the temporary directory, where the system's own is not wanted
         self._port = free_port()
@@ -200,7 +218,7 @@ class ApacheKafka:
 
     def _write_properties(self) -> None:
         text = _PROPERTIES.format(port=self._port, controller_port=self.controller_port, data=self.data)
-        text += "".join(f"{key}={value}\n" for key, value in self._settings.items())
+        text += "".join(f"{key}={value}\n" for key, value in self.settings.items())
         self._properties.write_text(text)
         (self._dir / "log4j2.properties").write_text(
             "rootLogger.level=warn\nrootLogger.appenderRef.c.ref=C\nappender.c.type=Console\nappender.c.name=C\n"

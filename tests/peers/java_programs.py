@@ -49,9 +49,10 @@ class JavaPrograms:
         assert code == 0, f"{name} ended with {code}: {said[-2000:]}{errors[-2000:]}"
         return said
 
-    def outcome(self, name: str, *arguments: str) -> tuple[int, str, str]:
+    def outcome(self, name: str, *arguments: str, stdin: str = "") -> tuple[int, str, str]:
         """The exit code of the program, and what it printed to standard output and to standard error."""
-        words = [word.encode() for word in (name, *arguments)]
+        fed = [f"<{stdin}"] if stdin else []
+        words = [word.encode() for word in (*fed, name, *arguments)]
         packed = b"".join(struct.pack(">H", len(word)) + word for word in words)
         self._socket.sendall(struct.pack(">i", len(words)) + packed)
         return self._number(), self._text(), self._text()

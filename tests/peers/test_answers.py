@@ -173,7 +173,7 @@ def features(peer: Asker, version: int) -> tuple[set[str], dict[str, int]]:
 
 
 def test_features_are_at_the_same_levels(pair: Pair) -> None:
-    not_offered = {"share.version", "streams.version"}
+    not_offered = {"streams.version"}
     for version in (3, 4):
         ours, theirs = features(pair.ours, version), features(pair.theirs, version)
         assert ours[1] == {name: level for name, level in theirs[1].items() if name not in not_offered}

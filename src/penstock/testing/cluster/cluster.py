@@ -14,7 +14,9 @@ from typing import Final, Self
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
+from penstock.client.secured import library_settings
 from penstock.protocol.apis import Api
+from penstock.security.client_settings import ClientSettings
 from penstock.testing.cluster.network import Network
 from penstock.testing.cluster.node import Node
 from penstock.testing.cluster.software import Penstock, Software
@@ -49,7 +51,9 @@ class Cluster:
         controllers: int = 0,
         settings: Mapping[str, str] | None = None,
         network: Network | None = None,
+        properties: Mapping[str, str] | None = None,
     ) -> None:
+        """`properties` are Kafka's, with which the harness itself reaches the nodes."""
         self.software = software or Penstock()
         self._directory = directory
         self._network = network
@@ -57,7 +61,9 @@ class Cluster:
         self._copies = min(brokers, 3)
         self._ports = Random()
         self._admin: AdminClient | None = None  # kept: one that is dropped forgets what it was asked
-        self._witnesses = Witnesses()
+        self.client_properties = dict(properties or {})
+        self.client_settings = ClientSettings.from_properties(self.client_properties)
+        self._witnesses = Witnesses(self.client_settings)
         numbers = range(1, brokers + 1)
         voters = range(FIRST_CONTROLLER, FIRST_CONTROLLER + controllers) if controllers else numbers
         self._voters = {number: self._new_address(number, CONTROLLER_PORT) for number in voters}
@@ -80,7 +86,9 @@ class Cluster:
     @property
     def admin(self) -> AdminClient:
         """A new one each time: librdkafka's now and then waits for ever after its brokers were killed."""
-        self._admin = AdminClient({"bootstrap.servers": self.bootstrap_servers, "log_level": 0})
+        servers = ",".join(node.address for node in self.brokers.values())
+        secured = library_settings(self.client_properties)
+        self._admin = AdminClient({"bootstrap.servers": servers, "log_level": 0, **secured})
         return self._admin
 
     def add_broker(self, number: int) -> Node:

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from penstock.protocol.apis import Api
+from penstock.security.client_settings import ClientSettings
 from penstock.testing.cluster.node import Node
-from penstock.wire.connection import Address, Connection
+from penstock.wire.connection import PLAINTEXT, Address, Connection
 from penstock.wire.deadline import Deadline
 from penstock.wire.errors import WireError
 
@@ -43,7 +44,8 @@ class View(NamedTuple):
 class Witnesses:
     """Connections to the brokers, kept between looks; for one thread."""
 
-    def __init__(self) -> None:
+    def __init__(self, settings: ClientSettings = PLAINTEXT) -> None:
+        self._settings = settings
         self._connections: dict[int, Connection] = {}
 
     def ask(self, nodes: Iterable[Node], topic: str | None = None) -> list[View]:
@@ -83,7 +85,8 @@ class Witnesses:
     def _connection(self, node: Node, deadline: Deadline) -> Connection:
         known = self._connections.get(node.number)
         if known is None or not known.idle:
-            known = self._connections[node.number] = Connection(Address.parse(node.address), deadline)
+            known = Connection(Address.parse(node.address), deadline, settings=self._settings)
+            self._connections[node.number] = known
         return known
 
 

@@ -219,8 +219,10 @@ def read_to_the_end(
     *,
     isolation: Isolation = Isolation.READ_UNCOMMITTED,
     seconds: float = 60.0,
+    config: Mapping[str, Any] | None = None,
 ) -> list[FinalRead]:
-    """The final read of each partition; TimeoutError when it does not end in time."""
+    """The final read of each partition; TimeoutError when it does not end in time. `config` is added to the
+    consumer's settings."""
     consumer = Consumer(
         {
             "bootstrap.servers": servers,
@@ -229,6 +231,7 @@ def read_to_the_end(
             "enable.partition.eof": True,
             "fetch.wait.max.ms": 20,  # the end of an empty partition is known by an answer without records
             "isolation.level": str(isolation),
+            **(config or {}),
         }
     )
     try:

@@ -1,0 +1,56 @@
+"""Places orders as a web shop would, and waits until each of them is valid or has failed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+
+from shop import CUSTOMERS, ORDERS, Order, order_of, to_bytes
+
+from penstock.client import Consumer, Producer, TopicPartition
+
+EXAMPLES = (
+    Order("o-1", "ann", "umbrella", 2, 30),
+    Order("o-2", "bo", "bicycle", 2, 900),
+    Order("o-3", "ann", "book", 0, 10),
+    Order("o-4", "cy", "bicycle", 2, 900),
+    Order("o-5", "bo", "book", 30, 10),
+    Order("o-6", "dee", "unicorn", 1, 10),
+    Order("o-7", "dee", "book", 3, 10),
+)
+"""o-3 has no quantity, o-6 no such product, o-4 finds too few bicycles, o-5 is over its customer's limit."""
+
+
+def place(servers: str, orders: Iterable[Order]) -> None:
+    with Producer({"bootstrap.servers": servers}) as producer:
+        for order in orders:
+            producer.send(
+                CUSTOMERS, to_bytes({"email": f"{order.customer}@example.com"}), order.customer.encode()
+            )
+            producer.send(ORDERS, to_bytes(order), order.id.encode()).result(30)
+
+
+def outcome(servers: str, ids: Iterable[str]) -> dict[str, str]:
+    """The state of each, once it is final."""
+    settings = {
+        "bootstrap.servers": servers,
+        "auto.offset.reset": "earliest",
+        "isolation.level": "read_committed",
+    }
+    waiting, found = set(ids), dict[str, str]()
+    with Consumer(settings) as consumer:
+        consumer.assign([TopicPartition(ORDERS, each.partition) for each in consumer.partitions_for(ORDERS)])
+        while waiting:
+            for record in consumer.poll(1):
+                order = order_of(record.value)
+                if order.state != "CREATED" and order.id in waiting:
+                    found[order.id] = order.state
+                    waiting.discard(order.id)
+    return found
+
+
+if __name__ == "__main__":
+    servers = sys.argv[1] if len(sys.argv) > 1 else "127.0.0.1:9092"
+    place(servers, EXAMPLES)
+    for order_id, state in sorted(outcome(servers, [order.id for order in EXAMPLES]).items()):
+        print(order_id, state)
