@@ -10,7 +10,9 @@ from __future__ import annotations
 import io
 import json
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
+
+import msgspec
 
 from penstock.kernels.serdes import (
     BooleanSerde,
@@ -53,11 +55,37 @@ class JsonSerde:
     """
 
     def serialize(self, topic: str, value: Any) -> bytes:
-        text = json.dumps(value, separators=(",", ":"), sort_keys=True, ensure_ascii=False, allow_nan=False)
-        return text.encode()
+        if _is_plain(value):
+            return _PLAIN_ENCODER.encode(value)
+        return _ENCODER.encode(value).encode()
 
     def deserialize(self, topic: str, data: bytes) -> Any:
-        return json.loads(data, parse_constant=_refuse)
+        try:
+            return _DECODER.decode(data)
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            return json.loads(data, parse_constant=_refuse)  # which also reads UTF-16 and numbers too large
+
+
+# msgspec is ten times as fast as Python's own encoder and writes the same bytes for plain values. It would
+# also write what JSON does not have: NaN as null, bytes as base64.
+_PLAIN_ENCODER: Final = msgspec.json.Encoder(order="sorted")
+_ENCODER: Final = json.JSONEncoder(separators=(",", ":"), sort_keys=True, ensure_ascii=False, allow_nan=False)
+_DECODER: Final = msgspec.json.Decoder()
+_PLAIN_TYPES: Final = frozenset({str, bool, type(None)})
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether both encoders write the value alike: numbers with an exponent differ, for instance."""
+    kind = type(value)
+    if kind in _PLAIN_TYPES:
+        return True
+    if kind is int:
+        return -(1 << 63) <= value < 1 << 63
+    if kind is float:
+        return 1e-4 <= abs(value) < 1e16
+    if kind is dict:
+        return all(type(key) is str and _is_plain(item) for key, item in value.items())
+    return kind is list and all(map(_is_plain, value))
 
 
 def _refuse(constant: str) -> Any:
