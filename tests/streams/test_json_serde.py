@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from penstock.streams import JsonSerde
 
-LEAVES = (
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
-)
+FLOATS = st.floats(allow_nan=False, allow_infinity=False)
+LEAVES = st.none() | st.booleans() | st.integers() | FLOATS | st.text()
 VALUES = st.recursive(
     LEAVES, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=10
 )

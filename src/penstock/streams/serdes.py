@@ -80,9 +80,9 @@ def _is_plain(value: Any) -> bool:
     if kind in _PLAIN_TYPES:
         return True
     if kind is int:
-        return -(1 << 63) <= value < 1 << 63
+        return bool(-(1 << 63) <= value < 1 << 63)
     if kind is float:
-        return 1e-4 <= abs(value) < 1e16
+        return bool(1e-4 <= abs(value) < 1e16)
     if kind is dict:
         return all(type(key) is str and _is_plain(item) for key, item in value.items())
     return kind is list and all(map(_is_plain, value))
