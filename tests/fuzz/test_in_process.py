@@ -15,8 +15,10 @@ from penstock.protocol.apis import Api, is_flexible
 from penstock.protocol.header import read_request_header
 from penstock.protocol.messages import read_response
 from penstock.protocol.primitives import MalformedMessage
+from penstock.security.operations import Operation, ResourceType
 from tests.fuzz.requests import RequestMaker, mutated, served_versions
 from tests.handlers.one_node import OneNode, body_of
+from tests.handlers.test_acls import ALICE, Guarded
 
 SHORT_ROUNDS = 3
 MUTATIONS = 4
@@ -25,15 +27,18 @@ REQUESTS_PER_NODE = 400
 SLOWEST_SECONDS = 5.0  # of one request, on a machine that is shared
 GROWTH_KB = 150_000
 DEEPEST_WAIT = 50
+SETTINGS = {"auto.create.topics.enable": "false", "group.initial.rebalance.delay.ms": "0"}
 
 
 class Target:
     """A broker that is thrown away now and then: mutated requests make topics and groups."""
 
     def __init__(self) -> None:
-        self.node = OneNode({"auto.create.topics.enable": "false", "group.initial.rebalance.delay.ms": "0"})
-        ids = [self.node.create_topic(name, 2) for name in ("t", "u")]
-        self.ids = ids
+        self.node = OneNode(SETTINGS)
+        self._furnish()
+
+    def _furnish(self) -> None:
+        self.ids = [self.node.create_topic(name, 2) for name in ("t", "u")]
         self.node.append("t", [b"a", b"b"])
         self.served = 0
 
@@ -60,6 +65,19 @@ class Target:
         raise AssertionError("a wait that never ends")
 
 
+class GuardedTarget(Target):
+    """With an authorizer. The requests are those of a user that reads and writes one topic."""
+
+    def __init__(self) -> None:
+        node = Guarded(SETTINGS)
+        self.node = node
+        self._furnish()
+        for operation in (Operation.READ, Operation.WRITE):
+            node.allow(operation, ResourceType.TOPIC, "t")
+        node.allow(Operation.READ, ResourceType.GROUP, "g")
+        self.node = node.as_(ALICE)
+
+
 def check_answer(frame: bytes, reply: Reply) -> None:
     """What was answered is a response of that API and version, to the last byte."""
     header, _ = read_request_header(memoryview(frame))
@@ -81,7 +99,7 @@ def run_round(random: Random, target: Target, mutations: int) -> Target:
     """Every API in every version: a valid request, and some that are not."""
     for api, version in served_versions():
         if target.served > REQUESTS_PER_NODE:
-            target = Target()
+            target = type(target)()
         maker = RequestMaker(random, target.ids)
         frame, other = maker.frame(api, version), maker.frame(api, version)
         for sent in (frame, *(mutated(random, frame, other) for _ in range(mutations))):
@@ -98,12 +116,17 @@ def run_round(random: Random, target: Target, mutations: int) -> Target:
 
 @pytest.mark.claim("S1")
 @pytest.mark.timeout(LONG_SECONDS + 300)
-def test_mutated_requests_are_answered_or_refused_and_nothing_else(seed: int, long_form: bool) -> None:
+@pytest.mark.parametrize(
+    ("target", "short_rounds"), [(Target, SHORT_ROUNDS), (GuardedTarget, 1)], ids=["anybody", "few rights"]
+)
+def test_mutated_requests_are_answered_or_refused_and_nothing_else(
+    target: type[Target], short_rounds: int, seed: int, long_form: bool
+) -> None:
     end = time.monotonic() + LONG_SECONDS
-    target, rounds = Target(), 0
+    now, rounds = target(), 0
     started_kb = 0
-    while rounds < SHORT_ROUNDS or (long_form and time.monotonic() < end):
-        target = run_round(Random(seed * 1_000_003 + rounds), target, MUTATIONS)
+    while rounds < short_rounds or (long_form and time.monotonic() < end):
+        now = run_round(Random(seed * 1_000_003 + rounds), now, MUTATIONS)
         rounds += 1
         if rounds == 1:
             started_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

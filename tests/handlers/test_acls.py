@@ -26,8 +26,8 @@ ALICE = user("alice")
 class Guarded(OneNode):
     """A node with an authorizer. `ask` is the admin's; `as_` asks as somebody else."""
 
-    def __init__(self) -> None:
-        super().__init__(SECURED)
+    def __init__(self, settings: dict[str, str] | None = None) -> None:
+        super().__init__({**SECURED, **(settings or {})})
 
     def as_(self, principal: Principal, host: str = "10.0.0.1") -> Self:
         other = object.__new__(type(self))
