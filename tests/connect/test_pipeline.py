@@ -42,7 +42,7 @@ def test_a_source_emits_records_then_the_offset_they_lead_to(tmp_path: Path) -> 
     assert rows[1][0].topic == "offsets"
     assert json.loads(rows[1][0].key) == ["src", {"filename": path}]
     assert json.loads(note) == {
-        "task": 0, "records": 2, "topics": ["t"], "error": None, "logs": [],
+        "task": 0, "records": 2, "topics": ["t"], "error": None, "retry": None, "logs": [],
         "offsets": [[{"filename": path}, {"position": 8}]],
     }  # fmt: skip
 
@@ -51,6 +51,18 @@ def test_a_source_goes_on_where_the_offset_says(tmp_path: Path) -> None:
     where = ({"filename": str(tmp_path / "in.txt")}, {"position": 4})
     rows = source(tmp_path, "one\ntwo\n", offsets=(where,))
     assert [row.value for row in rows[0]] == [b"two"]
+
+
+def test_a_server_that_is_gone_for_a_moment_gives_the_batch_up_and_fails_no_task(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gone(_task: Any) -> Any:
+        raise RetriableError("not now")
+
+    monkeypatch.setattr("penstock.connect.connectors.file_stream.source.FileStreamSourceTask.poll", gone)
+    [note] = source(tmp_path, "one\n")
+    told = json.loads(note)
+    assert (told["retry"], told["error"], told["offsets"]) == ("not now", None, [])
 
 
 def test_a_bad_record_fails_its_task_and_what_came_before_is_kept(tmp_path: Path) -> None:

@@ -14,10 +14,10 @@ from penstock.connect.config.validation import Defaults, validate
 from penstock.connect.errors import ConnectError
 from penstock.connect.plugins import Plugin, UnknownConnector, load_plugins
 from penstock.connect.worker import layout
-from penstock.connect.worker.runs import TaskStates
 from penstock.connect.worker.secrets import merged_secrets, without_secrets
 from penstock.connect.worker.settings import read_settings
 from penstock.connect.worker.state import read_connectors, read_statuses
+from penstock.connect.worker.task_states import TaskStates
 from penstock.settings.errors import SettingError
 
 JSON = "org.apache.kafka.connect.json.JsonConverter"
@@ -218,6 +218,17 @@ def test_a_failed_task_starts_again_by_policy_with_a_delay_that_doubles() -> Non
     assert states.due(10_000.0) == []
     states.restart(0)
     assert not states.failures
+
+
+def test_a_batch_that_succeeds_forgets_the_failures_before_it_and_no_rest_is_longer_than_a_minute() -> None:
+    states = TaskStates(restarts_max=1000, delay_s=0.3)
+    for _ in range(20):
+        states.fail(0, now=0.0)
+        assert states.due(60.0) == [0]
+    states.succeed(0)
+    states.fail(0, now=0.0)
+    assert (states.due(0.2), states.due(0.3)) == ([], [0])
+    assert TaskStates(1, delay_s=600.0).rest_s(5) == 600.0
 
 
 def test_settings_of_a_worker_are_kafkas() -> None:

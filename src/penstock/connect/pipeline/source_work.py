@@ -58,7 +58,7 @@ class SourceBatch:
 class _Work:
     def __init__(self, batch: SourceBatch, number: int, config: dict[str, str]) -> None:
         self._batch, self._number, self._config = batch, number, config
-        self._error = ""
+        self._error, self._retry = "", ""
         self._records = 0
         self._topics: set[str] = set()
         self._reached: dict[str, tuple[Place, Place]] = {}
@@ -68,8 +68,9 @@ class _Work:
             yield from self._converted()
         except RecordFailed as failed:
             self._error = "".join(traceback.format_exception(failed))
-        except RetriableError:
-            raise  # the batch is aborted and tried again
+        except RetriableError as error:
+            self._retry = str(error)
+            return  # the batch is aborted and tried again
         except Exception:  # a connector may raise anything: its task fails, and no other
             self._error = traceback.format_exc()
         if self._reached and self._batch.offset_topic:
@@ -82,6 +83,7 @@ class _Work:
             "offsets": list(self._reached.values()),
             "topics": sorted(self._topics),
             "error": self._error or None,
+            "retry": self._retry or None,
             "logs": logs,
         }
         return json.dumps(told).encode()

@@ -59,9 +59,9 @@ class Election(threading.Thread):
                 while not self._ending.wait(self._interval_s):
                     if not self._membership.heartbeat(Deadline(_PATIENCE_S)):
                         break
-            except WireError as error:
+            except Exception as error:  # of the group, or of what an elected worker reads and writes first
                 _log.warning("this worker has lost its group and joins it again: %s", error)
-                self._report(False, "")
+                self._resigned()
                 Deadline(_PATIENCE_S).pause(attempt)
                 attempt += 1
         try:
@@ -80,6 +80,12 @@ class Election(threading.Thread):
     def _assign(self, members: list[Member]) -> Mapping[str, list[TopicPartition]]:
         chosen = driver(members).member_id
         return {each.member_id: [self._place] if each.member_id == chosen else [] for each in members}
+
+    def _resigned(self) -> None:
+        try:
+            self._report(False, "")
+        except Exception as error:  # the thread must live: without it the worker never drives again
+            _log.warning("this worker could not end what it ran: %s", error)
 
     def _report(self, drives: bool, url: str) -> None:
         self._drives = drives

@@ -9,17 +9,19 @@ from __future__ import annotations
 import threading
 import traceback
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from penstock.clock import SystemClock
 from penstock.connect.config import shared_settings as c
+from penstock.connect.errors import RetriableError
 from penstock.connect.plugins import Plugin
 from penstock.connect.worker.connector_logs import logger_of
 from penstock.connect.worker.offset_stores import OffsetStore
 from penstock.connect.worker.secrets import redacted
 from penstock.connect.worker.settings import WorkerSettings
 from penstock.connect.worker.spark_jobs import SparkJobs
+from penstock.connect.worker.task_states import TaskStates
 from penstock.connect.worker.topics import WorkerTopics
 from penstock.wire.errors import Fenced
 
@@ -62,44 +64,6 @@ class Job:
     offsets: OffsetStore
     """Of a source."""
     reports: Reports
-
-
-@dataclass
-class Failure:
-    """A task that failed, and when it may start again by itself."""
-
-    restarts: int
-    again_at: float | None
-
-
-@dataclass
-class TaskStates:
-    """Which tasks of a run have failed."""
-
-    restarts_max: int
-    delay_s: float
-    failures: dict[int, Failure] = field(default_factory=dict)
-    history: dict[int, int] = field(default_factory=dict)
-
-    def fail(self, number: int, now: float) -> None:
-        count = self.history.get(number, 0)
-        again = now + self.delay_s * 2**count if count < self.restarts_max else None
-        self.failures[number] = Failure(count, again)
-
-    def due(self, now: float) -> list[int]:
-        """Tasks that start again by themselves; they are no longer failed."""
-        found = [
-            n
-            for n, failure in self.failures.items()
-            if failure.again_at is not None and failure.again_at <= now
-        ]
-        for number in found:
-            self.history[number] = self.failures.pop(number).restarts + 1
-        return found
-
-    def restart(self, number: int) -> None:
-        self.failures.pop(number, None)
-        self.history.pop(number, None)
 
 
 class Run(threading.Thread):
@@ -163,17 +127,32 @@ class Run(threading.Thread):
         if self._ending.is_set():
             return
         try:
-            self.task_configs = self._opened()
-        except Exception:
+            if self._started():
+                self._told_running(PAUSED if self._paused else RUNNING)
+                self._loop()
+        except Exception:  # a mistake of ours: it is shown, and a restart makes a new run
             trace = self.redacted(traceback.format_exc())
-            self.log.error("connector %s could not start: %s", name, trace)
+            self.log.error("connector %s has ended: %s", name, trace)
             self.job.reports.connector(name, FAILED, trace)
-            return
-        try:
-            self._told_running(PAUSED if self._paused else RUNNING)
-            self._loop()
         finally:
             self.close()
+
+    def _started(self) -> bool:
+        """Whether the connector could be made; it is tried again as its tasks are."""
+        name, attempts = self.job.name, 0
+        while not self._ending.is_set():
+            try:
+                self.task_configs = self._opened()
+                return True
+            except Exception:  # a connector may raise anything
+                trace = self.redacted(traceback.format_exc())
+            self.log.error("connector %s could not start: %s", name, trace)
+            self.job.reports.connector(name, FAILED, trace)
+            if not self.states.allows(attempts):
+                return False
+            self._ending.wait(self.states.rest_s(attempts))
+            attempts += 1
+        return False
 
     def _await_resumed(self) -> None:
         """As in Kafka, a connector that was paused from the first is not asked for its tasks."""
@@ -208,9 +187,10 @@ class Run(threading.Thread):
             try:
                 busy = self.step()
                 attempts = 0
-            except Fenced as error:
+            except Fenced as error:  # another worker drives it; if none does, a restart takes it back
+                self.forget()
                 self._all_failed(str(error))
-                return
+                continue
             except Exception as error:
                 attempts += 1
                 self._failed_batch(error, attempts)
@@ -219,16 +199,17 @@ class Run(threading.Thread):
                 self._wake.wait(self.idle_s)
 
     def _failed_batch(self, error: Exception, attempts: int) -> None:
-        """Of another reason than the connector's own: brokers, Spark. It is tried again some times."""
+        """Of another reason than the connector's own: brokers, Spark, a server that is gone for a while. It
+        is tried again some times; as long as the connector itself says that it may succeed, for ever."""
         if self._ending.is_set():
             return
         said = self.redacted(str(error))
         self.log.warning("a batch of %s failed, attempt %d: %s", self.job.name, attempts, said)
         self.forget()
-        if attempts >= ATTEMPTS:
+        if attempts >= ATTEMPTS and not isinstance(error, RetriableError):
             self._all_failed("".join(traceback.format_exception(error)))
             return
-        self._ending.wait(min(LONGEST_PAUSE_S, 0.2 * 2**attempts))
+        self._ending.wait(min(LONGEST_PAUSE_S, 0.2 * 2 ** min(attempts, 10)))
 
     def _restarted(self) -> None:
         with self._lock:
@@ -246,6 +227,13 @@ class Run(threading.Thread):
         """What a task has logged."""
         for level, text in note.get("logs", ()):
             self.log.log(level, "task %d: %s", note["task"], self.redacted(text))
+
+    def told_result(self, note: Note) -> None:
+        """Whether a task's part of a batch went well."""
+        if note["error"]:
+            self.task_failed(int(note["task"]), note["error"])
+        else:
+            self.states.succeed(int(note["task"]))
 
     def task_failed(self, number: int, trace: str) -> None:
         trace = self.redacted(trace)

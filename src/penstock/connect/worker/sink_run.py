@@ -125,8 +125,7 @@ class SinkRun(Run):
         for note in notes:
             done |= {TopicPartition(topic, number): end for topic, number, end in note["ends"]}
             self.told_logs(note)
-            if note["error"]:
-                self.task_failed(int(note["task"]), note["error"])
+            self.told_result(note)
         if done:
             group_offsets.commit(self._cluster, self._group, done, Deadline(DEADLINE_S))
             self._positions |= done

@@ -12,6 +12,7 @@ from typing import Final
 from penstock.clock import SystemClock
 from penstock.connect.api.source import SourceConnector, SourceOffsets
 from penstock.connect.converters.json_text import json_text
+from penstock.connect.errors import RetriableError
 from penstock.connect.pipeline.source_work import SourceBatch, offset_key
 from penstock.connect.worker import layout
 from penstock.connect.worker.runs import Job, Note, Run
@@ -90,6 +91,8 @@ class SourceRun(Run):
         transaction = owner.begin(Deadline(DEADLINE_S))
         try:
             notes: list[Note] = [json.loads(note) for note in self.job.jobs.write(batch, transaction)]
+            for passing in filter(None, (note["retry"] for note in notes)):
+                raise RetriableError(passing)
         except Fenced:
             raise
         except Exception:
@@ -118,6 +121,5 @@ class SourceRun(Run):
             self._connector.committed(self._offsets)
         for note in notes:
             self.told_logs(note)
-            if note["error"]:
-                self.task_failed(int(note["task"]), note["error"])
+            self.told_result(note)
         return bool(changes)
