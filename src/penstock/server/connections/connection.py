@@ -108,6 +108,17 @@ class Connection:
         self._changed.set()
         self._transport.shut()
 
+    @property
+    def is_stranger(self) -> bool:
+        """Whether the client has still to prove who it is."""
+        return self._session.is_stranger
+
+    def end_stranger(self, reason: str) -> None:
+        """Close the connection if its client has not proved yet who it is."""
+        if self.is_stranger and not self._is_over:
+            self._complaints.warn(self._host, reason)
+            self.close()
+
     def wake(self) -> None:
         """A partition that the waiting request watches has changed."""
         self._changed.set()

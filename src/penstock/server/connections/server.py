@@ -14,6 +14,7 @@ from penstock.server.connections.connection import Commons, Connection
 from penstock.server.connections.doors import Doors
 from penstock.server.connections.limits import ConnectionLimits, ConnectionRefused
 from penstock.server.connections.memory import memory_for
+from penstock.server.connections.strangers import Strangers
 from penstock.server.connections.turns import new_turns
 from penstock.server.node import Node
 from penstock.settings import BrokerSettings, Listener
@@ -37,6 +38,7 @@ class Server:
         clock = node.broker.clock
         memory = memory_for(node.broker.settings, clock)
         self._commons = Commons(clock, new_turns(), memory, Complaints(clock))
+        self._strangers = Strangers(clock)
         self._refused: list[tuple[float, socket.socket]] = []  # to be closed, and when
         self._connections: dict[Connection, Thread] = {}
         self._lock = Lock()
@@ -75,8 +77,10 @@ class Server:
         return len(self._connections)
 
     def tick(self) -> None:
-        """Close connections that were refused, once their time has come; say what was left out of the log."""
+        """Close connections that were refused, once their time has come, and those without a proof in time;
+        say what was left out of the log."""
         self._close_refused(self._commons.clock.monotonic())
+        self._strangers.tick()
         self._commons.complaints.tick()
 
     def _accept(self, listener: Listener, sock: socket.socket) -> None:
@@ -130,6 +134,8 @@ class Server:
             with self._lock:
                 thread.start()
                 self._connections[connection] = thread
+            if connection.is_stranger:
+                self._strangers.add(connection)
         except (OSError, RuntimeError) as error:
             _log.error("cannot serve a connection from %s: %s", host, error)
             client.close()
