@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from penstock.client.api.admin.groups import GroupListing as GroupListing
     from penstock.client.api.admin.groups import MemberToRemove as MemberToRemove
     from penstock.client.api.admin.replicas import TopicPartitionReplica as TopicPartitionReplica
+    from penstock.client.api.admin.share_groups import ShareGroupDescription as ShareGroupDescription
+    from penstock.client.api.admin.share_groups import SharePartitionOffsetInfo as SharePartitionOffsetInfo
+    from penstock.client.api.admin.streams_groups import StreamsGroupDescription as StreamsGroupDescription
     from penstock.client.api.admin.topics import NewPartitions as NewPartitions
     from penstock.client.api.admin.topics import NewTopic as NewTopic
     from penstock.client.api.admin.topics import OffsetSpec as OffsetSpec
@@ -106,6 +109,8 @@ _HOMES = {
         ),
         "admin.access",
     ),
+    **dict.fromkeys(("ShareGroupDescription", "SharePartitionOffsetInfo"), "admin.share_groups"),
+    "StreamsGroupDescription": "admin.streams_groups",
     **dict.fromkeys(("TopicPartitionReplica",), "admin.replicas"),
     **dict.fromkeys(("AbortTransactionSpec",), "admin.transactions"),
     **dict.fromkeys(("FeatureUpdate", "Node", "RaftVoterEndpoint"), "admin.cluster"),

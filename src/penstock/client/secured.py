@@ -13,7 +13,7 @@ from typing import Any, Final
 from penstock.client.errors import InvalidValue
 from penstock.security.client_settings import ClientSettings, ClientSettingsError, Sasl, Tls
 from penstock.security.jaas import OAUTH_MODULE
-from penstock.security.keystores import KeystoreError, read_trusted
+from penstock.security.keystores import KeystoreError
 
 _TOKEN: Final = re.compile(r"[A-Za-z0-9._~+/=-]+")
 JAVA_NAMES: Final = frozenset(
@@ -92,13 +92,11 @@ def translated(settings: ClientSettings) -> dict[str, Any]:
 
 
 def _tls(tls: Tls) -> dict[str, Any]:
-    from penstock.wire.tls import content_of, identity_of  # here: a client without TLS starts sooner
+    from penstock.wire.tls import identity_of, trusted_of  # here: a client without TLS starts sooner
 
     found = {"ssl.endpoint.identification.algorithm": "https" if tls.check_hostname else "none"}
     if tls.trust is not None:
-        found["ssl.ca.pem"] = read_trusted(content_of(tls.trust), tls.trust.password).decode(
-            "ascii", "replace"
-        )
+        found["ssl.ca.pem"] = trusted_of(tls.trust).decode("ascii", "replace")
     if tls.identity is not None:
         identity = identity_of(tls.identity)
         found["ssl.certificate.pem"] = identity.chain.decode("ascii", "replace")

@@ -26,6 +26,7 @@ from penstock.client.api.exceptions import (
     RetriableException,
     SerializationException,
     TimeoutException,
+    UnsupportedVersionException,
     WakeupException,
     from_librdkafka,
     translated,
@@ -38,6 +39,7 @@ from penstock.client.api.rebalancing import RebalanceListener, Rebalances
 from penstock.client.api.records import ConsumerRecord, ConsumerRecords, OffsetAndMetadata, OffsetAndTimestamp
 from penstock.client.api.settings import consumer_settings, wire_settings
 from penstock.client.api.subscribing import Subscription
+from penstock.client.api.telemetry import WithoutTelemetry
 from penstock.wire.cluster import Cluster
 
 if TYPE_CHECKING:
@@ -50,7 +52,7 @@ _WAKEUP_SECONDS: Final = 0.05
 """How long a wait inside the library lasts before this client looks for a `wakeup()`."""
 
 
-class Consumer:
+class Consumer(WithoutTelemetry):
     """`Consumer({"bootstrap.servers": …, "group.id": …, "value.deserializer": StringDeserializer, …})`; a
     context manager that closes it."""
 
@@ -323,6 +325,15 @@ class Consumer:
                 return None
             _, high = self._library.get_watermark_offsets(*partitions_to_library([at]), cached=True)
             return max(high - self._positions[at].offset, 0) if high >= 0 else None
+
+    def enforce_rebalance(self, reason: str = "") -> None:
+        """Always refused. librdkafka cannot ask for one: leave and join again with `unsubscribe` and
+        `subscribe`, or end another member."""
+        raise UnsupportedVersionException(
+            "A rebalance cannot be enforced: librdkafka has no such request. Call unsubscribe() and then "
+            "subscribe(), which leaves the group and joins it again.",
+            "UNSUPPORTED_VERSION",
+        )
 
     def metrics(self) -> dict[str, float]:
         return {**self._statistics.metrics(), "records-consumed-total": self._records_total}

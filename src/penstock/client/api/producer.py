@@ -41,6 +41,7 @@ from penstock.client.api.records import Headers, OffsetAndMetadata, ProducerReco
 from penstock.client.api.sent import OVERHEAD_BYTES, Callback, Sends, Wave
 from penstock.client.api.serializers import BytesSerializer
 from penstock.client.api.settings import producer_settings, wire_settings
+from penstock.client.api.telemetry import WithoutTelemetry
 from penstock.records.codecs import Codec
 from penstock.wire.cluster import Cluster
 
@@ -56,7 +57,7 @@ _FATAL: Final = (ProducerFencedException, InvalidProducerEpochException, Authori
 """Errors of a record that a commit raises itself. After any other, Java's only says to abort."""
 
 
-class Producer(Sends):
+class Producer(Sends, WithoutTelemetry):
     """`Producer({"bootstrap.servers": …, "key.serializer": StringSerializer, …})`; a context manager that
     closes it. Safe for many threads."""
 

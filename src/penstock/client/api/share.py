@@ -7,12 +7,13 @@ groups is refused at `subscribe`.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from enum import IntEnum
-from threading import Lock
+from threading import Event, Lock
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from penstock.client.api.decoding import Decoder
 from penstock.client.api.exceptions import (
@@ -21,15 +22,24 @@ from penstock.client.api.exceptions import (
     KafkaException,
     SerializationException,
     UnsupportedVersionException,
+    WakeupException,
     from_librdkafka,
     translated,
 )
+from penstock.client.api.metrics import INTERVAL_MS, LibraryStatistics
 from penstock.client.api.offsets import partitions_of
 from penstock.client.api.records import ConsumerRecord, ConsumerRecords
 from penstock.client.api.settings import share_settings
+from penstock.client.api.telemetry import WithoutTelemetry
 from penstock.protocol.topic_partition import TopicPartition
 
+if TYPE_CHECKING:
+    from penstock.client.api.admin.client import Admin
+
 FEATURE: Final = "share.version"
+LOCK_MS: Final = "share.record.lock.duration.ms"
+_WAKEUP_SECONDS: Final = 0.1
+"""How long a wait inside the library lasts before this client looks for a `wakeup()`."""
 CommitCallback = Callable[[dict[TopicPartition, set[int]], KafkaException | None], None]
 
 
@@ -42,7 +52,7 @@ class AcknowledgeType(IntEnum):
     """It can never be done: give it to nobody again."""
 
 
-class ShareConsumer:
+class ShareConsumer(WithoutTelemetry):
     """`ShareConsumer({"bootstrap.servers": …, "group.id": …})`; a context manager that closes it.
 
     By default records are accepted by the next `poll` or commit. With share.acknowledgement.mode=explicit
@@ -58,6 +68,9 @@ class ShareConsumer:
         if not library.get("group.id"):
             raise InvalidGroupIdException("A share consumer needs a group.id.")
         self._decoder = Decoder(key_deserializer, value_deserializer, own, self._given)
+        self._statistics = LibraryStatistics()
+        library.setdefault("statistics.interval.ms", INTERVAL_MS)
+        library["stats_cb"] = self._statistics.take
         with translated("make a share consumer"):
             self._library: Any = confluent_kafka.ShareConsumer(library)
         self._library_error: type[Exception] = confluent_kafka.KafkaException
@@ -65,6 +78,8 @@ class ShareConsumer:
         self._entering = Lock()
         self._closed = False
         self._known_to_share = False
+        self._woken = Event()
+        self._records_total = 0
 
     def subscribe(self, topics: Collection[str]) -> None:
         """These topics instead of those before. UnsupportedVersionException where the cluster has no share
@@ -88,7 +103,8 @@ class ShareConsumer:
         """Records that this member has for now; none after `seconds`. A record that cannot be read raises
         `SerializationException`, and is rejected where acknowledgements are explicit."""
         with self._used("poll"):
-            messages = list(self._library.poll(seconds))
+            messages = self._taken(time.monotonic() + seconds)
+        self._records_total += len(messages)
         records: list[ConsumerRecord] = []
         for message in messages:
             if (error := message.error()) is not None:
@@ -99,6 +115,23 @@ class ShareConsumer:
                 self._reject(message)
                 raise
         return ConsumerRecords(records)
+
+    def wakeup(self) -> None:
+        """Make the poll that waits now, or the next one, raise `WakeupException`. For any thread."""
+        self._woken.set()
+
+    def metrics(self) -> dict[str, float]:
+        """Java's names; a snapshot."""
+        return {**self._statistics.metrics(), "records-consumed-total": self._records_total}
+
+    def acquisition_lock_timeout_ms(self) -> int:
+        """How long a member keeps a record that it has not acknowledged: what the group's settings say."""
+        from penstock.client.api.admin.configs import ConfigResource
+
+        owner = ConfigResource("GROUP", self._given["group.id"])
+        with self._admin() as admin:
+            found = admin.describe_configs([owner]).result(30)[owner][LOCK_MS]
+        return int(found.value or 0)
 
     def acknowledge(
         self, record: ConsumerRecord, acknowledge_type: AcknowledgeType = AcknowledgeType.ACCEPT
@@ -149,6 +182,17 @@ class ShareConsumer:
     ) -> None:
         self.close()
 
+    def _taken(self, deadline: float) -> list[Any]:
+        """Waits in short pieces, so that a wakeup is seen."""
+        while True:
+            if self._woken.is_set():
+                self._woken.clear()
+                raise WakeupException("wakeup() was called.")
+            left = deadline - time.monotonic()
+            found = list(self._library.poll(max(min(left, _WAKEUP_SECONDS), 0.0)))
+            if found or left <= _WAKEUP_SECONDS:
+                return found
+
     def _reject(self, message: Any) -> None:
         """A record that nobody can read would come back for ever."""
         if self._given.get("share.acknowledgement.mode") == "explicit":
@@ -160,10 +204,7 @@ class ShareConsumer:
 
     def _check_broker(self) -> None:
         """librdkafka would wait for ever for a group that a broker without share groups cannot make."""
-        from penstock.client.api.admin.client import Admin
-
-        asked = {name: value for name, value in self._given.items() if name not in _NOT_OF_ADMIN}
-        with Admin({name: each for name, each in asked.items() if not name.startswith(_OF_READING)}) as admin:
+        with self._admin() as admin:
             features = admin.describe_features().result(30).finalized_features
         if FEATURE not in features:
             raise UnsupportedVersionException(
@@ -172,6 +213,12 @@ class ShareConsumer:
                 "UNSUPPORTED_VERSION",
             )
         self._known_to_share = True
+
+    def _admin(self) -> Admin:
+        from penstock.client.api.admin.client import Admin
+
+        asked = {name: value for name, value in self._given.items() if name not in _NOT_OF_ADMIN}
+        return Admin({name: each for name, each in asked.items() if not name.startswith(_OF_READING)})
 
     @contextmanager
     def _used(self, doing: str) -> Iterator[None]:

@@ -5,12 +5,14 @@ Requests go over our own connection (`penstock.wire`), which has every API of Ka
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
+from penstock.client.api.admin.counting import RequestCounts
 from penstock.client.api.admin.results import Keyed
 from penstock.client.api.broker_errors import from_code, from_wire
 from penstock.client.api.exceptions import IllegalStateException, KafkaException
@@ -42,6 +44,7 @@ class Asking:
         self._request_timeout: float = own["request.timeout.ms"] / 1000
         self._cluster = Cluster.of(wire_settings(given))
         self._threads = ThreadPoolExecutor(_THREADS, "penstock-admin")
+        self._counts = RequestCounts()
         self._closed = False
 
     def close(self) -> None:
@@ -57,6 +60,10 @@ class Asking:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def metrics(self) -> dict[str, float]:
+        """Java's names; a snapshot."""
+        return self._counts.metrics()
 
     # For the calls
 
@@ -129,7 +136,11 @@ class Asking:
         deadline: Deadline,
     ) -> Any:
         limit = deadline.sooner(self._request_timeout)
-        return connection.call(api, fields, limit, oldest=versions[0], newest=versions[1])
+        began = time.monotonic()
+        self._counts.sent()
+        answer = connection.call(api, fields, limit, oldest=versions[0], newest=versions[1])
+        self._counts.answered(time.monotonic() - began)
+        return answer
 
     def _at_coordinator(
         self,

@@ -164,6 +164,10 @@ class Configs(Asking):
 
         return self._one("list config resources", work, timeout)
 
+    def list_client_metrics_resources(self, *, timeout: float | None = None) -> Future[list[ConfigResource]]:
+        """The older name of a part of `list_config_resources`."""
+        return self.list_config_resources(("CLIENT_METRICS",), timeout=timeout)
+
 
 def _by_broker(owners: Iterable[ConfigResource]) -> dict[int | None, list[ConfigResource]]:
     """A broker answers for its own settings; any broker answers for the others."""

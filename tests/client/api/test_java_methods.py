@@ -1,0 +1,37 @@
+"""Every method of Java's clients is here, under its name in snake_case."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import penstock.client
+from tests.peers.apache_kafka import tool_jars
+
+METHODS: dict[str, list[str]] = tomllib.loads((Path(__file__).parent / "java_methods.toml").read_text())
+PACKAGES = {"Admin": "admin", "Producer": "producer", "Consumer": "consumer", "ShareConsumer": "consumer"}
+
+
+def snake_case(name: str) -> str:
+    return re.sub("([A-Z])", lambda found: f"_{found[1].lower()}", name)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_of_javas_client_is_there(name: str) -> None:
+    client = getattr(penstock.client, name)
+    missing = [each for each in METHODS[name] if not callable(getattr(client, snake_case(each), None))]
+    assert not missing
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_the_list_is_javas(name: str, request: pytest.FixtureRequest) -> None:
+    if not request.config.getoption("--apache"):
+        return  # the list was compared when it was written
+    (jar,) = Path(tool_jars()).glob("kafka-clients-*.jar")
+    command = ["javap", "-cp", str(jar), f"org.apache.kafka.clients.{PACKAGES[name]}.{name}"]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+    assert sorted(set(re.findall(r"(\w+)\(", shown))) == METHODS[name]
