@@ -11,11 +11,14 @@ import json
 from collections.abc import Mapping
 from datetime import datetime
 from decimal import Decimal
+from functools import partial
 from typing import Any, Final
 
 from penstock.connect.converters.converter import SchemaAndValue
+from penstock.connect.converters.json_readers import Envelopes, reader
 from penstock.connect.converters.json_schema_form import schema_from_json, schema_to_json
 from penstock.connect.converters.json_text import json_text
+from penstock.connect.converters.json_writers import JsonWriters
 from penstock.connect.data import schema as s
 from penstock.connect.data.dates import DAY_MS, from_days, from_millis, to_millis
 from penstock.connect.data.schema import INTEGER_BITS, Schema, Type
@@ -40,12 +43,17 @@ class JsonConverter:
                 "decimal.format", given["decimal.format"], "String must be one of: BASE64, NUMERIC"
             )
         self._numeric = form == "NUMERIC"
+        self._writers = JsonWriters(self.value_to_json)
+        self._envelopes = Envelopes()
+        self._beginning: tuple[Schema | None, str] = (None, "")
 
     def to_connect(self, data: bytes | None) -> SchemaAndValue:
         if data is None:
             return SchemaAndValue(None, None)
+        if self._schemas and (known := self._envelopes.read(data)) is not None:
+            return SchemaAndValue(*known)
         try:
-            node = json.loads(data, parse_float=_float)
+            node = json.loads(data)
         except ValueError as error:
             raise DataError(
                 f"Converting byte[] to Kafka Connect data failed due to serialization error: {error}"
@@ -55,16 +63,28 @@ class JsonConverter:
         if not isinstance(node, dict) or node.keys() != {"schema", "payload"}:
             raise DataError(ENVELOPE)
         schema = schema_from_json(node["schema"], self.value_from_json)
-        return SchemaAndValue(schema, self.value_from_json(schema, node["payload"]))
+        read = partial(self.value_from_json, None) if schema is None else reader(schema, self.value_from_json)
+        self._envelopes.learn(data, node["schema"], schema, read)
+        return SchemaAndValue(schema, read(node["payload"]))
 
     def from_connect(self, schema: Schema | None, value: Any) -> bytes | None:
         if schema is None and value is None:
             return None
-        payload = self.value_to_json(schema, value)
+        if schema is None:
+            payload = json_text(self.value_to_json(None, value))
+        else:
+            payload = self._writers.of(schema)(value)
         if not self._schemas:
-            return json_text(payload).encode()
-        envelope = None if schema is None else schema_to_json(schema, self.value_to_json)
-        return json_text({"schema": envelope, "payload": payload}).encode()
+            return payload.encode()
+        return f'{{"schema":{self._schema_text(schema)},"payload":{payload}}}'.encode()
+
+    def _schema_text(self, schema: Schema | None) -> str:
+        """Most records have the schema of the one before."""
+        if schema is None:
+            return "null"
+        if self._beginning[0] is not schema:
+            self._beginning = (schema, json_text(schema_to_json(schema, self.value_to_json)))
+        return self._beginning[1]
 
     def value_from_json(self, schema: Schema | None, node: Any) -> Any:
         if schema is None:
@@ -264,10 +284,6 @@ def _bytes(node: Any) -> bytes:
         return base64.b64decode(node, validate=True)
     except (TypeError, ValueError, binascii.Error) as error:
         raise DataError(f"Invalid bytes field: {error}") from error
-
-
-def _float(text: str) -> float:
-    return float(text)
 
 
 def _kind(node: Any) -> str:

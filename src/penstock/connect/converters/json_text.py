@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import re
 from decimal import Decimal
+from json.encoder import encode_basestring
 from typing import Any, Final
 
 from penstock.connect.data.struct import Float32
 from penstock.expressions.numbers import java_double_text
 
-_SMALL_ESCAPE: Final = re.compile(r"\\u00[0-9a-f]{2}")
+_ESCAPE: Final = re.compile(r"\\(?:u[0-9a-f]{4}|.)")
+
+
+def quoted(text: str) -> str:
+    """A text in quotes; control characters are escaped with capital letters, as Jackson does."""
+    found = encode_basestring(text)
+    return _ESCAPE.sub(_capital, found) if "\\u00" in found else found
+
+
+def _capital(found: re.Match[str]) -> str:
+    """An escaped backslash is matched as a whole: what follows it is no escape."""
+    return "\\u" + found[0][2:].upper() if found[0][1] == "u" else found[0]
 
 
 def json_text(node: Any) -> str:
@@ -28,9 +39,7 @@ def json_text(node: Any) -> str:
         case Decimal():
             return f"{node:f}"
         case str():
-            return _SMALL_ESCAPE.sub(
-                lambda found: "\\u" + found[0][2:].upper(), json.dumps(node, ensure_ascii=False)
-            )
+            return quoted(node)
         case list() | tuple():
             return "[" + ",".join(map(json_text, node)) + "]"
         case dict():

@@ -70,7 +70,11 @@ class Schema:
         return {each.name: each for each in self.fields}
 
     def parameter(self, name: str) -> str | None:
-        return dict(self.parameters).get(name)
+        return self._by_parameter.get(name)
+
+    @cached_property
+    def _by_parameter(self) -> dict[str, str]:
+        return dict(self.parameters)
 
     def as_optional(self) -> Schema:
         return replace(self, optional=True)

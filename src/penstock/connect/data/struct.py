@@ -57,6 +57,15 @@ class Struct:
         return f"Struct{dict(self.items())}"
 
 
+class SharedStruct(Struct):
+    """A struct that many records have: it is never changed, so that its text may be kept."""
+
+    __slots__ = ()
+
+    def put(self, name: str, value: Any) -> Struct:
+        raise DataError("this struct belongs to many records and cannot be changed: make another one")
+
+
 class Float32(float):
     """A number rounded to 32 bits; its text is Java's `Float.toString`."""
 

@@ -104,9 +104,12 @@ class _Work:
     ) -> Iterator[list[Row]]:
         gathered: list[Row] = []
         fatal: RecordFailed | None = None
+        place, known = "", None
         for partition, offset, record in polled:
+            if partition is not known:
+                place, known = canonical(partition), partition
             if record is None:
-                self._reached[canonical(partition)] = (partition, offset)
+                self._reached[place] = (partition, offset)
                 continue
             try:
                 row = conversion.outward(record)
@@ -119,7 +122,7 @@ class _Work:
                 gathered.append(row)
                 self._records += 1
                 self._topics.add(row.topic)
-            self._reached[canonical(partition)] = (partition, offset)
+            self._reached[place] = (partition, offset)
             if len(gathered) >= ROWS_AT_ONCE:
                 yield gathered
                 gathered = []
@@ -163,4 +166,6 @@ def _polls(task: SourceTask) -> Iterator[Iterable[SourceRecord]]:
         rows += len(polled)
         values = (None if each.record is None else each.record.value for each in polled)
         size += sum(len(value) for value in values if isinstance(value, (str, bytes)))
-        task.offsets = task.offsets.advanced([(each.partition, each.offset) for each in polled])
+        # The last offset of each partition object: there are few of them, and many records.
+        reached = {id(each.partition): (each.partition, each.offset) for each in polled}
+        task.offsets = task.offsets.advanced(list(reached.values()))

@@ -12,7 +12,7 @@ from penstock.connect.connectors.postgresql.values import Handling, blank, colum
 from penstock.connect.data import schema as s
 from penstock.connect.data.record import ConnectRecord, Header
 from penstock.connect.data.schema import Schema
-from penstock.connect.data.struct import Struct
+from penstock.connect.data.struct import SharedStruct, Struct
 
 SOURCE: Final = s.struct_schema(
     {
@@ -72,6 +72,7 @@ class Table:
         ]
         fields = dict(zip(self._names, self._schemas, strict=True))
         self._key = [name for name in key if name in fields]
+        self._last: tuple[Moment | None, SharedStruct] = (None, SharedStruct(SOURCE))
         self._row = s.struct_schema(fields, name=f"{full}.Value", optional=True)
         self.key_schema = (
             s.struct_schema({name: fields[name] for name in self._key}, name=f"{full}.Key")
@@ -162,7 +163,13 @@ class Table:
         )
 
     def _source(self, moment: Moment) -> Struct:
-        return Struct(
+        """The same for all records of a transaction."""
+        if self._last[0] is not moment:
+            self._last = (moment, self._source_of(moment))
+        return self._last[1]
+
+    def _source_of(self, moment: Moment) -> SharedStruct:
+        return SharedStruct(
             SOURCE,
             {
                 "version": __version__,

@@ -165,6 +165,7 @@ class _Reading:
         self._task, self._server = task, server
         self._settings = task._settings
         self._skipped = set(self._settings["skipped.operations"])
+        self._captured: dict[str, bool] = {}
         self._begin: pgoutput.Begin | None = None
         self._moment = Moment(0, 0, None, None)
         self._count = 0
@@ -227,7 +228,9 @@ class _Reading:
         seen = self._task._at.get("seen", {}).get(name)
         if seen is not None and self._begin is not None and sees(seen[0], self._begin.xid):
             return True
-        return not captured(self._settings, table.relation.schema, table.relation.table)
+        if name not in self._captured:
+            self._captured[name] = captured(self._settings, table.relation.schema, table.relation.table)
+        return not self._captured[name]
 
     def _signal(self, row: Struct) -> None:
         """Debezium's signal table: id, type, data."""
