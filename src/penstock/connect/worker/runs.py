@@ -127,7 +127,7 @@ class Run(threading.Thread):
         if self._ending.is_set():
             return
         try:
-            if self._started():
+            if self._opens():
                 self._told_running(PAUSED if self._paused else RUNNING)
                 self._loop()
         except Exception:  # a mistake of ours: it is shown, and a restart makes a new run
@@ -137,7 +137,7 @@ class Run(threading.Thread):
         finally:
             self.close()
 
-    def _started(self) -> bool:
+    def _opens(self) -> bool:
         """Whether the connector could be made; it is tried again as its tasks are."""
         name, attempts = self.job.name, 0
         while not self._ending.is_set():
