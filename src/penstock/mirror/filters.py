@@ -98,6 +98,10 @@ class Selection:
             and not self.policy.is_cycle(topic, self.target)
         )
 
+    def may_wait(self, topic: str) -> bool:
+        """Whether records of a topic are in no hurry: heartbeats say that a flow is alive, and no more."""
+        return self.policy.is_heartbeats_topic(topic)
+
     def takes_group(self, group: str) -> bool:
         return self._matches(GROUPS, group) and not self._matches(GROUPS_EXCLUDE, group)
 

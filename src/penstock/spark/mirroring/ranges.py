@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import base64
 import pickle
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, InputPartition
+from pyspark.sql.streaming.datasource import ReadLimit
 from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
 
 from penstock.protocol.topic_partition import TopicPartition
@@ -23,12 +25,16 @@ from penstock.security.client_settings import ClientSettings
 from penstock.spark.clusters import cluster_for
 from penstock.spark.discovery import Found
 from penstock.spark.limits import OffsetRange
+from penstock.spark.mirroring.idling import LOOKS, Patience, pause_after
 from penstock.spark.options import ReadOptions, read_options
-from penstock.spark.source import OffsetJson, PenstockStreamReader, to_json
+from penstock.spark.source import OffsetJson, PenstockStreamReader, from_json, to_json
 from penstock.wire.deadline import Deadline
+from penstock.wire.errors import WireError
 
 CHOICE: Final = "choice"
 NUMBER: Final = "number"
+QUICK_SECONDS: Final = 1.0
+MOST_TOLD: Final = 1000
 SCHEMA: Final = StructType(
     [
         StructField(NUMBER, IntegerType()),
@@ -57,6 +63,9 @@ class Topics(Protocol):
     def takes_topic(self, topic: str) -> bool: ...
 
     def target_topic(self, topic: str) -> str: ...
+
+    def may_wait(self, topic: str) -> bool:
+        """Whether records of a topic are in no hurry."""
 
 
 @dataclass(frozen=True)
@@ -110,6 +119,39 @@ class MirrorReader(PenstockStreamReader):
 
         super().__init__(SCHEMA, replace(options, client=choice.source))
         self._choice = choice
+        self._patience = Patience(choice.topics.may_wait, time.monotonic)
+        self._look_seconds = 0.0
+        self._there: list[TopicPartition] = []
+        """The partitions of the last whole look."""
+        self._told: set[str] = set()
+
+    def latestOffset(self, start: OffsetJson, limit: ReadLimit) -> OffsetJson:  # noqa: N802
+        """Where the next batch ends. Nothing new is answered with `start`, about a second later."""
+        end = super().latestOffset(start, limit)
+        if self._patience.is_due(start, end):
+            return end
+        for _ in range(LOOKS):
+            seen = self._later(start)
+            if seen is None or self._patience.is_due(start, seen):
+                return super().latestOffset(start, limit)
+        return start
+
+    def _later(self, start: OffsetJson) -> OffsetJson | None:
+        """The ends of the known partitions after a pause; None when a closer look is needed: a topic may be
+        gone, or a broker."""
+        time.sleep(pause_after(self._look_seconds))
+        began = time.monotonic()
+        try:
+            known = Found(self._there, [], {})
+            return to_json(from_json(start) | self._ends(known, Deadline(QUICK_SECONDS)))
+        except WireError:
+            return None
+        finally:
+            self._look_seconds = time.monotonic() - began
+
+    def reportLatestOffset(self) -> OffsetJson | None:  # noqa: N802
+        """Not asked for: a flow knows its lag by itself (`penstock.mirror.counting`)."""
+        return None
 
     def initialOffset(self) -> OffsetJson:  # noqa: N802
         """Where each partition goes on. What was copied before and is gone from the source is left out."""
@@ -147,6 +189,12 @@ class MirrorReader(PenstockStreamReader):
             arrays = [pa.array(column, field.type) for column, field in zip(columns, _ARROW, strict=True)]
             yield pa.RecordBatch.from_arrays(arrays, schema=_ARROW)
 
+    def _lost(self, what: str) -> None:
+        """Said once: a partition that is gone is gone at every look."""
+        if what not in self._told:
+            self._told = {*self._told, what} if len(self._told) < MOST_TOLD else {what}
+            super()._lost(what)
+
     def _look(self, deadline: Deadline | None = None) -> Found:
         """What there is on both sides."""
         limit = deadline or self._deadline()
@@ -165,5 +213,6 @@ class MirrorReader(PenstockStreamReader):
             and (target := there.get(wanted[place.topic])) is not None
             and place.partition in target.partitions
         ]
+        self._there = partitions
         kept = {place.topic for place in partitions}
         return Found(partitions, [], {name: each for name, each in found.topic_ids.items() if name in kept})
