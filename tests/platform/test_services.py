@@ -7,7 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from penstock.platform.services import broker_service, check_port_free, console_service, script_service
+from penstock.platform.services import (
+    broker_service,
+    check_port_free,
+    console_service,
+    metrics_address,
+    script_service,
+)
 from penstock.platform.supervisor import ServiceFailed
 
 
@@ -39,3 +45,24 @@ def test_each_service_gets_its_own_place_and_the_brokers_address() -> None:
     script = script_service(Path("examples/word_count.py"), "127.0.0.1:9092", data)
     assert script.name == "word_count"
     assert script.arguments[-1] == str(data / "word_count")
+
+
+def test_the_console_is_told_where_the_services_and_the_metrics_are() -> None:
+    urls = {"registry": "http://127.0.0.1:81", "sql": "http://127.0.0.1:88", "metrics": ""}
+    console = console_service(("127.0.0.1", 9021), "127.0.0.1:9092", urls=urls)
+    assert console.arguments[-4:] == (
+        *("--registry-url", "http://127.0.0.1:81"),
+        *("--sql-url", "http://127.0.0.1:88"),
+    )
+
+
+def test_metrics_are_published_to_this_machine_alone_unless_they_are_asked_for(tmp_path: Path) -> None:
+    local, everywhere = ("127.0.0.1", 9092), ("0.0.0.0", 9092)
+    assert metrics_address(local, {}, None, secure=False).startswith("127.0.0.1:")
+    assert metrics_address(everywhere, {}, None, secure=False) == ""
+    assert metrics_address(local, {}, None, secure=True) == ""
+    asked = {"metrics.listener": "0.0.0.0:7071"}
+    assert metrics_address(local, asked, None, secure=True) == "0.0.0.0:7071"
+    file = tmp_path / "server.properties"
+    file.write_text("metrics.listener=127.0.0.1:7071\n")
+    assert metrics_address(local, {}, str(file), secure=False) == ""

@@ -20,6 +20,7 @@ from penstock.platform.services import (
     check_port_free,
     connect_service,
     console_service,
+    metrics_address,
     registry_service,
     rest_service,
     script_service,
@@ -108,7 +109,9 @@ def up(
         check_before_start(data, os.environ, _warn, needs_spark=bool(scripts))
         with Supervisor(data / "logs", click.echo) as supervisor:
             broker_config, protocol = (config, "PLAINTEXT") if kit is None else (kit.broker, "SASL_SSL")
-            servers = supervisor.start(broker_service(listen, data, broker_config, overrides, protocol))
+            metrics = metrics_address(listen, overrides, config, secure=secure)
+            settings = {**overrides, "metrics.listener": metrics} if metrics else overrides
+            servers = supervisor.start(broker_service(listen, data, broker_config, settings, protocol))
             files = kit.files(servers) if kit is not None else ServiceFiles()
 
             def started(service: Service) -> str:
@@ -119,7 +122,7 @@ def up(
             urls["rest"] = started(rest_service(rest_listen, servers, registry, files.rest))
             urls["connect"] = started(connect_service(connect_listen, servers, data, files.connect))
             urls["sql"] = started(sql_service(sql_listen, servers, data, registry, files.sql))
-            shown = urls if kit is not None else {}
+            shown = {**urls, "metrics": f"http://{metrics}/metrics" if metrics else ""}
             urls["console"] = started(console_service(console_listen, servers, files.console, shown))
             for script in scripts:
                 supervisor.start(script_service(script, servers, data, files.client))

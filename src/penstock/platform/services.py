@@ -90,19 +90,36 @@ def sql_service(
     return Service("sql", tuple(arguments), ready_within_s=60, stop_within_s=60, shown=as_url)
 
 
+def metrics_address(
+    listen: tuple[str, int], overrides: Mapping[str, str], config: str | None, *, secure: bool
+) -> str:
+    """Where the broker publishes its metrics for the console: as the overrides say, else a free port beside a
+    broker that only this machine reaches. Empty where the file decides, or where metrics would be open to
+    other machines or users.
+    """
+    if overrides.get("metrics.listener"):
+        return overrides["metrics.listener"]
+    named = config is not None and Path(config).is_file() and "metrics.listener" in Path(config).read_text()
+    if named or secure or listen[0] not in ("127.0.0.1", "localhost"):
+        return ""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return format_address("127.0.0.1", probe.getsockname()[1])
+
+
 def console_service(
     listen: tuple[str, int],
     bootstrap_servers: str,
     config: Path | None = None,
     urls: Mapping[str, str] | None = None,
 ) -> Service:
-    """The web console; `urls` say where the other services are, by name."""
+    """The web console; `urls` say where the other services and the broker's metrics are, by name."""
     command = ("-m", "penstock", "console")
     where = (LISTEN, format_address(*listen), "--bootstrap-servers", bootstrap_servers)
     others = [
         word
-        for name in ("registry", "connect", "sql")
-        if name in (urls or {})
+        for name in ("registry", "connect", "sql", "metrics")
+        if (urls or {}).get(name)
         for word in (f"--{name}-url", (urls or {})[name])
     ]
     arguments = (*command, *where, *_config(config), *others)
