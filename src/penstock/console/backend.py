@@ -7,7 +7,7 @@ purpose.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
@@ -23,6 +23,7 @@ from penstock.console.cluster_values import (
     Move,
     Quorum,
     TransactionState,
+    WrittenIn,
 )
 from penstock.console.decoding_records import Decoded
 from penstock.console.searching import Search, SearchQuery
@@ -82,6 +83,22 @@ class Backend(Protocol):
 
     async def decoded(self, message: Message, of_key: bool) -> Decoded | None:
         """By the registry's schema, or as a record of an internal topic; None when it is neither."""
+        ...
+
+    def decoded_known(self, message: Message, of_key: bool) -> Decoded | None:
+        """The same at once, by schemas that are known already."""
+        ...
+
+    async def learn(self, messages: Sequence[Message]) -> None:
+        """Makes the schemas of these known."""
+        ...
+
+    async def encoded(self, subject: str, text: str) -> bytes:
+        """JSON as bytes of the subject's latest schema; refuses what does not fit."""
+        ...
+
+    async def written_in(self, topic: str, partition: int, offset: int) -> WrittenIn | None:
+        """The batch of a record; None when the record is no longer there."""
         ...
 
     async def produce(self, topic: str, record: NewRecord) -> Produced: ...

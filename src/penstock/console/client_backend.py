@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from penstock.client.admin import Admin, Partition, apply_offsets, partitions_of
@@ -32,6 +32,7 @@ from penstock.console.cluster_values import (
     Move,
     Quorum,
     TransactionState,
+    WrittenIn,
 )
 from penstock.console.decoding_records import Decoded, RecordDecoder
 from penstock.console.filtering import compile_filter
@@ -100,6 +101,18 @@ class ClientBackend:
 
     async def decoded(self, message: Message, of_key: bool) -> Decoded | None:
         return await self._calls.call(self._decoder.decoded, message, of_key)
+
+    def decoded_known(self, message: Message, of_key: bool) -> Decoded | None:
+        return self._decoder.decoded_known(message, of_key)
+
+    async def learn(self, messages: Sequence[Message]) -> None:
+        await self._calls.call(self._decoder.learn, messages)
+
+    async def encoded(self, subject: str, text: str) -> bytes:
+        return await self._calls.call(self._decoder.encoded, subject, text)
+
+    async def written_in(self, topic: str, partition: int, offset: int) -> WrittenIn | None:
+        return await self._calls.call(self._operations.written_in, topic, partition, offset)
 
     async def produce(self, topic: str, record: NewRecord) -> Produced:
         return await self._calls.call(self._messages.produce, topic, record)

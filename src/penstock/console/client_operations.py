@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from penstock.client.admin import Admin, Partition, partitions_of
+from penstock.client.direct import cluster_of
 from penstock.client.direct_admin import DirectAdmin
-from penstock.client.errors import InvalidValue
+from penstock.client.errors import BrokerRefused, InvalidValue
 from penstock.client.groups import Groups
 from penstock.client.targets import Target
 from penstock.client.transactions import OpenTransaction, Transactions
@@ -22,8 +23,11 @@ from penstock.console.cluster_values import (
     Quorum,
     QuorumReplica,
     TransactionState,
+    WrittenIn,
 )
 from penstock.protocol.topic_partition import TopicPartition
+from penstock.wire.errors import WireError
+from penstock.wire.fetch import FetchOptions, fetch
 
 DESCRIBED_MAX = 200
 """Transactions whose details are asked for; the list names all of them."""
@@ -88,6 +92,39 @@ class Operations:
             for each in (*found.voters, *found.observers)
         )
         return Quorum(found.leader_id, found.leader_epoch, found.high_watermark, replicas)
+
+    # -- records
+
+    def written_in(self, topic: str, partition: int, offset: int) -> WrittenIn | None:
+        options = FetchOptions(max_bytes=1, max_wait_ms=100, idle_seconds=self._admin.timeout_s)
+        cluster = cluster_of(self._admin.connection)
+        try:
+            batches = fetch(cluster, TopicPartition(topic, partition), offset, offset + 1, options)
+            header = next((batch.header for batch in batches), None)
+        except WireError as error:
+            raise BrokerRefused(
+                f"The batch of offset {offset:,} cannot be read: {error}", type(error).__name__
+            ) from error
+        if header is None or not header.base_offset <= offset <= header.last_offset:
+            return None
+        producer = None if header.producer_id < 0 else header.producer_id
+        return WrittenIn(
+            header.base_offset,
+            header.records_count,
+            header.size_bytes,
+            header.codec.name.lower(),
+            header.leader_epoch,
+            producer,
+            header.producer_epoch,
+            header.is_transactional,
+            self._transactional_id(producer) if header.is_transactional else "",
+        )
+
+    def _transactional_id(self, producer_id: int | None) -> str:
+        if producer_id is None:
+            return ""
+        found = self._transactions.listed(producer_ids=(producer_id,))
+        return next((each.transactional_id for each in found), "")
 
     # -- groups
 

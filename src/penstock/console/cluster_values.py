@@ -111,6 +111,23 @@ class TransactionState:
 
 
 @dataclass(frozen=True, slots=True)
+class WrittenIn:
+    """The batch that a record was written in: what the log itself says of its producer."""
+
+    base_offset: int
+    records: int
+    size_bytes: int
+    compression: str
+    leader_epoch: int
+    producer_id: int | None
+    """None when the producer was not idempotent."""
+    producer_epoch: int
+    transactional: bool
+    transactional_id: str = ""
+    """Empty when none is known: ids that were not used for long are forgotten."""
+
+
+@dataclass(frozen=True, slots=True)
 class HangingTransaction:
     """Open in a partition, and no coordinator will ever end it."""
 

@@ -8,21 +8,24 @@ left to `decoding`, with a note that says why.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
 
+from penstock.client.errors import InvalidValue
 from penstock.client.paging import Message
-from penstock.client.schema_registry import RegistryError, SchemaRegistry
+from penstock.client.schema_registry import RegistryError, Schema, SchemaRegistry
 from penstock.console.internal_records import INTERNAL
 from penstock.schemas.codecs import Codec, codec_for
 from penstock.schemas.errors import SchemaError
 from penstock.schemas.formats import parse
-from penstock.schemas.wire_format import HEADER_BYTES, MAGIC, read_header
+from penstock.schemas.wire_format import HEADER_BYTES, MAGIC, read_header, write_header
 
 CODECS_MAX: Final = 500
+LEARNT_MAX: Final = 20
+"""Schemas fetched for one page: bytes that only look like a schema's id must not keep it waiting."""
 NAMES: Final = {"AVRO": "Avro", "JSON": "JSON Schema", "PROTOBUF": "Protobuf"}
 
 
@@ -58,6 +61,39 @@ class RecordDecoder:
             return None
         return self._by_schema(data)
 
+    def decoded_known(self, message: Message, of_key: bool) -> Decoded | None:
+        """The same without a question to the registry: by schemas that were asked for before."""
+        data = message.key if of_key else message.value
+        internal = message.topic in INTERNAL
+        framed = data is not None and len(data) >= HEADER_BYTES and data[0] == MAGIC
+        known = framed and data is not None and read_header(data) in self._codecs
+        return self.decoded(message, of_key) if internal or known else None
+
+    def learn(self, messages: Iterable[Message]) -> None:
+        """Fetches the schemas of these, so that they are known."""
+        if self._registry is None:
+            return
+        parts = (part for message in messages for part in (message.key, message.value))
+        framed = {
+            read_header(part) for part in parts if part and part[0] == MAGIC and len(part) >= HEADER_BYTES
+        }
+        for schema_id in sorted(framed - self._codecs.keys())[:LEARNT_MAX]:
+            self._codec(schema_id)
+
+    def encoded(self, subject: str, text: str) -> bytes:
+        """JSON as bytes of the subject's latest schema, with its id in front."""
+        if self._registry is None:
+            raise InvalidValue("There is no registry. Start the console with --registry-url.")
+        try:
+            latest = self._registry.latest(subject)
+            value = json.loads(text)
+            codec, _ = self._made(latest.schema)
+            return write_header(latest.schema_id) + codec.encode(value)
+        except (RegistryError, SchemaError) as error:
+            raise InvalidValue(f"The value does not fit {subject}: {error}") from error
+        except ValueError as error:
+            raise InvalidValue(f"The value is not JSON: {error}.") from error
+
     def parsed(self, message: Message, of_key: bool) -> Any:
         """For a filter: what is inside, or None."""
         found = self.decoded(message, of_key)
@@ -87,13 +123,17 @@ class RecordDecoder:
             assert self._registry is not None
             try:
                 schema = self._registry.by_id(schema_id)
-                parsed = parse(schema.schema_type, schema.text, dict(schema.references), strict=False)
-                self._codecs[schema_id] = codec_for(parsed), NAMES.get(schema.schema_type, schema.schema_type)
+                self._codecs[schema_id] = self._made(schema)
             except RegistryError as error:
                 return f"looks like schema {schema_id}, which cannot be had: {error}"
             except SchemaError as error:
                 return f"schema {schema_id} cannot be read: {error}"
         return self._codecs[schema_id]
+
+    @staticmethod
+    def _made(schema: Schema) -> tuple[Codec, str]:
+        parsed = parse(schema.schema_type, schema.text, dict(schema.references), strict=False)
+        return codec_for(parsed), NAMES.get(schema.schema_type, schema.schema_type)
 
 
 def _internal(decode: Callable[[Message, bool], Any], message: Message, of_key: bool) -> Decoded | None:

@@ -31,6 +31,7 @@ from penstock.client.paging import (
 )
 from penstock.client.sending import NewRecord, Produced
 from penstock.console.backend import MessageQuery, Snapshot, Tail, TailBatch
+from penstock.console.cluster_values import WrittenIn
 from penstock.console.decoding_records import Decoded, RecordDecoder
 from penstock.console.fake_operations import FakeOperations, FakeTopic
 from penstock.console.filtering import compile_filter
@@ -120,6 +121,22 @@ class FakeBackend(FakeOperations):
 
     async def decoded(self, message: Message, of_key: bool) -> Decoded | None:
         return self._decoder.decoded(message, of_key)
+
+    def decoded_known(self, message: Message, of_key: bool) -> Decoded | None:
+        return self._decoder.decoded_known(message, of_key)
+
+    async def learn(self, messages: Sequence[Message]) -> None:
+        self._decoder.learn(messages)
+
+    async def encoded(self, subject: str, text: str) -> bytes:
+        self._asking("encoded")
+        return f"{subject}:{text}".encode()
+
+    async def written_in(self, topic: str, partition: int, offset: int) -> WrittenIn | None:
+        self._asking("written_in")
+        if offset >= len(self._find(topic).logs[partition]):
+            return None
+        return WrittenIn(offset, 1, 70, "none", 0, 7, 0, True, "checkout-1")
 
     async def produce(self, topic: str, record: NewRecord) -> Produced:
         self._asking("produce")

@@ -4,6 +4,7 @@ values. The API's OpenAPI document is made of their types.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import TypedDict
 
@@ -203,15 +204,30 @@ def message_shape(message: Message, max_bytes: int) -> MessageShape:
     }
 
 
-def row_shape(message: Message) -> RowShape:
+def row_shape(message: Message, decoded: Callable[[Message, bool], Decoded | None]) -> RowShape:
     """One line of the messages table: short, so that hundreds of them cost little."""
     return {
         "partition": message.partition,
         "offset": message.offset,
         "timestamp": format_timestamp(message.timestamp_ms),
-        "key": shown_shape(preview(message.key, KEY_PREVIEW)),
-        "value": shown_shape(preview(message.value, VALUE_PREVIEW)),
+        "key": _line(message.key, decoded(message, True), KEY_PREVIEW),
+        "value": _line(message.value, decoded(message, False), VALUE_PREVIEW),
         "headers": len(message.headers),
+    }
+
+
+def _line(data: bytes | None, decoded: Decoded | None, characters: int) -> ShownShape:
+    """One line: what a schema says of the bytes, or else the bytes."""
+    if decoded is None or decoded.failed:
+        return shown_shape(preview(data, characters))
+    text = decoded.text
+    cut = len(text) > characters
+    return {
+        "encoding": "json",
+        "text": text[:characters],
+        "size_bytes": len(data or b""),
+        "truncated": cut,
+        "note": "",
     }
 
 

@@ -6,10 +6,11 @@ details of a message are fetched by the browser from the JSON API when it is ope
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from penstock.client.paging import Message
 from penstock.console.components.live import Live
+from penstock.console.decoding_records import Decoded
 from penstock.console.shapes import RowShape, row_shape
 
 ROWS_MAX = 1_000
@@ -33,8 +34,10 @@ FAILED = {"title": "Messages could not be read", "text": "The reason stands abov
 
 
 class MessageTable(Live, component="message_table.js"):  # type: ignore[call-arg]
-    def __init__(self, topic: str) -> None:
+    def __init__(self, topic: str, decoded: Callable[[Message, bool], Decoded | None]) -> None:
+        """`decoded` says at once what a schema makes of a key or value, where that is known."""
         super().__init__()
+        self._decoded = decoded
         self.rows: list[RowShape] = []
         self._props["topic"] = topic
         self._props["empty"] = NO_MESSAGES
@@ -43,18 +46,20 @@ class MessageTable(Live, component="message_table.js"):  # type: ignore[call-arg
         self.run_method("load")
 
     def show(self, messages: Sequence[Message], empty: dict[str, str]) -> None:
-        self.rows = [row_shape(message) for message in messages[:ROWS_MAX]]
+        self.rows = [row_shape(message, self._decoded) for message in messages[:ROWS_MAX]]
         self.run_method("show", self.rows, empty)
 
     def append(self, messages: Sequence[Message]) -> None:
         """Below what is there."""
-        rows = [row_shape(message) for message in messages][: max(0, ROWS_MAX - len(self.rows))]
+        rows = [row_shape(message, self._decoded) for message in messages][
+            : max(0, ROWS_MAX - len(self.rows))
+        ]
         self.rows.extend(rows)
         self.run_method("append", rows)
 
     def prepend(self, messages: Sequence[Message]) -> None:
         """On top, oldest first in `messages`, so that the last of them ends up first. The oldest rows go."""
-        rows = [row_shape(message) for message in messages[-LIVE_ROWS_MAX:]]
+        rows = [row_shape(message, self._decoded) for message in messages[-LIVE_ROWS_MAX:]]
         self.rows = (rows[::-1] + self.rows)[:LIVE_ROWS_MAX]
         if rows:
             self.run_method("prepend", rows, LIVE_ROWS_MAX)

@@ -75,6 +75,7 @@ class MessageList:
         self._table.load()
         try:
             page = await self._services.backend.messages(query)
+            await self._services.backend.learn(page.messages)
         except ClientError as error:
             if ticket == self._loading:
                 self._failed(error)
@@ -95,6 +96,7 @@ class MessageList:
         ticket = self._loading
         try:
             page = await self._services.backend.messages(self._more)
+            await self._services.backend.learn(page.messages)
         except ClientError as error:
             if ticket == self._loading:
                 self.error = error
@@ -221,11 +223,12 @@ class MessageList:
 
     def _matching(self, messages: Sequence[Message]) -> list[Message]:
         wanted = self.search.strip().casefold()
-        return [message for message in messages if not wanted or wanted in _text_of(message)]
+        return [message for message in messages if not wanted or wanted in self._text_of(message)]
 
-
-def _text_of(message: Message) -> str:
-    """Everything of a message that a search looks through, in lower case."""
-    headers = (f"{name} {searchable(value, SEARCH_BYTES)}".casefold() for name, value in message.headers)
-    body = (searchable(message.key, SEARCH_BYTES), searchable(message.value, SEARCH_BYTES))
-    return "\n".join((*body, *headers))
+    def _text_of(self, message: Message) -> str:
+        """Everything of a message that a search looks through, in lower case."""
+        headers = (f"{name} {searchable(value, SEARCH_BYTES)}".casefold() for name, value in message.headers)
+        known = (self._services.backend.decoded_known(message, of_key) for of_key in (True, False))
+        decoded = (each.text[:SEARCH_BYTES].casefold() for each in known if each and not each.failed)
+        body = (searchable(message.key, SEARCH_BYTES), searchable(message.value, SEARCH_BYTES))
+        return "\n".join((*body, *decoded, *headers))

@@ -50,7 +50,7 @@ class MessagesPage:
             self._build_toolbar(asked)
             self._build_notice()
             self._search = TopicSearch(services, topic, self._found)
-            self._table = MessageTable(topic)
+            self._table = MessageTable(topic, services.backend.decoded_known)
             self._table.on("opened", lambda: self._list.pause())
             self._build_foot()
             self._produce = ProduceRecordDialog(services, topic, self._produced)
