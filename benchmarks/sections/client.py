@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from benchmarks.bench import Bench
 from benchmarks.results import Metric, Row, Sample, Table
+from penstock.client.admin import Admin
 from penstock.testing import Broker
 from tests.peers.apache_kafka import Unavailable, tool_jars
 
@@ -32,10 +33,14 @@ def run(bench: Bench) -> Iterator[Table]:
     sending, reading = Table("Clients: sending", METRICS), Table("Clients: reading", METRICS)
     taken: dict[str, list[Sample]] = {}
     with Broker() as broker:
+        for topic in ("read", "java"):
+            Admin(broker.bootstrap_servers).create_topic(topic, 1, 1)
         _confluent(broker.bootstrap_servers, "read", count)
         for turn in range(bench.effort.rounds):
             for name, client in {**SENDING, **READING}.items():
                 topic = "read" if name in READING else f"sent-{turn}-{len(taken)}"
+                if name in SENDING:
+                    Admin(broker.bootstrap_servers).create_topic(topic, 1, 1)
                 began = time.monotonic()
                 client(broker.bootstrap_servers, topic, count)
                 rate = count / (time.monotonic() - began) / 1000

@@ -213,9 +213,25 @@ def v3_changing() -> list[Case]:
 
 def v3_missing() -> list[Case]:
     return [
-        Case(method, path, 501, [Ask(method, _concrete(path))], "Until the broker has such groups.")
+        Case(method, path, 40035, [Ask(method, _concrete(path))], "Penstock's broker has no such groups.")
         for method, path, _ in UNSUPPORTED
     ]
+
+
+def v3_share_groups() -> list[Case]:
+    groups, seen = f"{C}/share-groups", "200 in tests/rest/v3/test_share_groups.py."
+    group, member = f"{groups}/{{group_id}}", f"{groups}/{{group_id}}/consumers/{{consumer_id}}"
+    found = [Case("GET", groups, 200, [get(f"{K}/share-groups")])]
+    for method, path, status in (
+        ("GET", group, 200),
+        ("DELETE", group, 204),
+        ("GET", f"{group}/consumers", 200),
+        ("GET", member, 200),
+        ("GET", f"{member}/assignments", 200),
+    ):
+        found.append(Case(method, path, status, [], seen.replace("200", str(status))))
+        found.append(Case(method, path, 40405, [Ask(method, _concrete(path))]))
+    return found
 
 
 def _concrete(path: str) -> str:
@@ -223,7 +239,8 @@ def _concrete(path: str) -> str:
     return K + below.replace("{", "").replace("}", "")
 
 
-CASES = (*v2_topics(), *v2_consumers(), *v3_reading(), *v3_configs(), *v3_changing(), *v3_missing())
+CASES = (*v2_topics(), *v2_consumers(), *v3_reading(), *v3_configs(), *v3_changing(), *v3_share_groups(),
+         *v3_missing())  # fmt: skip
 
 if __name__ == "__main__":
     write_table(PAGE, CASES)

@@ -22,6 +22,7 @@ from penstock.client.configs import Configs
 from penstock.client.groups import Groups
 from penstock.client.schema_registry import SchemaRegistry, basic
 from penstock.client.secured import acting_as
+from penstock.client.share_groups import ShareGroups
 from penstock.rest.config import CALLER_IDLE_S, CALLERS_MAX, RestSettings
 from penstock.rest.producing import Producing
 from penstock.rest.schema_codecs import make_codec
@@ -48,6 +49,10 @@ class Clients:
     @cached_property
     def groups(self) -> Groups:
         return Groups(self.admin)
+
+    @cached_property
+    def share_groups(self) -> ShareGroups:
+        return ShareGroups(self.admin.connection)
 
     @cached_property
     def configs(self) -> Configs:

@@ -22,6 +22,7 @@ from penstock.web.errors import HttpError
 
 BAD_REQUEST = 400
 KAFKA_BAD_REQUEST = 40002
+API_VERSION_NOT_SUPPORTED = 40035
 AUTHENTICATION = 40101
 AUTHORIZATION = 40301
 TOPIC_NOT_FOUND = 40401
@@ -126,7 +127,7 @@ def code_of(kafka_name: str) -> int:
         return AUTHENTICATION
     if kafka_name.endswith("_AUTHORIZATION_FAILED"):
         return AUTHORIZATION
-    if kafka_name == "SECURITY_DISABLED":
+    if kafka_name in ("SECURITY_DISABLED", "NON_EMPTY_GROUP"):
         return KAFKA_BAD_REQUEST
     if kafka_name in RETRIABLE:
         return KAFKA_RETRIABLE

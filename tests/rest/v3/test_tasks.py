@@ -1,4 +1,4 @@
-"""Tasks of brokers are none; what the broker does not have is refused with 501 and a reason."""
+"""Tasks of brokers are none; what the broker does not have is refused with a reason."""
 
 from __future__ import annotations
 
@@ -24,5 +24,5 @@ def test_what_the_broker_does_not_have_is_refused_with_a_reason(
 ) -> None:
     below = path.removeprefix("/v3/clusters/{cluster_id}").replace("{", "").replace("}", "")
     answer = proxy.client.request(method, proxy.cluster() + below)
-    assert (answer.status_code, answer.json()["error_code"]) == (501, 50101)
+    assert (answer.status_code, answer.json()["error_code"]) == (400, 40035)
     assert "KIP-" in answer.json()["message"]

@@ -23,6 +23,7 @@ from penstock.rest.v3.requests import (
     RecordAnswer,
 )
 from penstock.rest.v3.shapes import Listing
+from penstock.rest.v3.share_groups import share_group_routes
 from penstock.rest.v3.tasks import task_routes
 from penstock.rest.v3.topics import ClusterRoutes, TopicRoutes
 from penstock.security.access import ByBroker
@@ -55,6 +56,7 @@ def v3_routes(proxy: Proxy) -> tuple[Route, ...]:
         *_produce_routes(ProduceRoutes(proxy)),
         *_acl_routes(AclRoutes(proxy)),
         *_reassignment_routes(ReassignmentRoutes(proxy)),
+        *share_group_routes(proxy, GENERAL),
         *task_routes(proxy, GENERAL),
     )
 

@@ -1,8 +1,8 @@
 """Version 3: tasks of brokers, and what a cluster without Confluent Server's parts does not have.
 
 A task is the addition or the removal of a broker by Confluent Server, which moves its replicas by itself.
-Here replicas move by reassignments, so there are no tasks: their lists are empty. Share groups and streams
-groups are refused with 501 until the broker has them.
+Here replicas move by reassignments, so there are no tasks: their lists are empty. Streams groups (KIP-1071)
+are refused as Confluent's proxy refuses them on a cluster that does not have them.
 """
 
 from __future__ import annotations
@@ -10,26 +10,24 @@ from __future__ import annotations
 from typing import Any, Final, NoReturn
 
 from penstock.rest import access
-from penstock.rest.errors import NOT_SUPPORTED, RestError
+from penstock.rest.errors import API_VERSION_NOT_SUPPORTED, RestError
 from penstock.rest.proxy import Proxy
 from penstock.rest.v3.lookup import check_cluster, view_of
 from penstock.rest.v3.shapes import Listing
 from penstock.web import Call, Problem, Route
 
+REFUSED: Final = Problem(400, "The cluster does not support it", 40035)
 TASK_TYPES: Final = ("add-broker", "remove-broker")
 CLUSTER: Final = "/v3/clusters/{cluster_id}"
 UNSUPPORTED: Final = (
-    ("GET", f"{CLUSTER}/share-groups", "The share groups."),
-    ("GET", f"{CLUSTER}/share-groups/{{share_group_id}}", "A share group."),
-    ("DELETE", f"{CLUSTER}/share-groups/{{share_group_id}}", "Delete a share group."),
-    ("GET", f"{CLUSTER}/share-groups/{{share_group_id}}/consumers", "Its consumers."),
-    ("GET", f"{CLUSTER}/share-groups/{{share_group_id}}/consumers/{{consumer_id}}", "A consumer."),
-    ("GET", f"{CLUSTER}/share-groups/{{share_group_id}}/consumers/{{consumer_id}}/assignments",
-     "What it has."),
     ("GET", f"{CLUSTER}/streams-groups", "The streams groups."),
     ("GET", f"{CLUSTER}/streams-groups/{{group_id}}", "A streams group."),
+    ("GET", f"{CLUSTER}/streams-groups/{{group_id}}/members", "Its members."),
+    ("GET", f"{CLUSTER}/streams-groups/{{group_id}}/members/{{member_id}}", "A member."),
+    ("GET", f"{CLUSTER}/streams-groups/{{group_id}}/members/{{member_id}}/assignments", "What it has."),
+    ("GET", f"{CLUSTER}/streams-groups/{{group_id}}/subtopologies", "Its subtopologies."),
 )  # fmt: skip
-"""Operations that need the protocols of KIP-932 and KIP-1071, which the broker does not speak."""
+"""Operations that need the protocol of KIP-1071, which Penstock's broker does not speak."""
 
 
 class TaskRoutes:
@@ -56,9 +54,11 @@ class TaskRoutes:
 
     async def unsupported(self, call: Call) -> NoReturn:
         await check_cluster(self._proxy, call)
-        share = "/share-groups" in call.request.url.path
-        what = "share groups (KIP-932)" if share else "streams groups (KIP-1071)"
-        raise RestError(NOT_SUPPORTED, f"The broker has no {what}.")
+        raise RestError(
+            API_VERSION_NOT_SUPPORTED,
+            "The version of this API is not supported in the underlying Kafka cluster: Penstock's broker has "
+            "no streams groups (KIP-1071), and the proxy does not ask for them.",
+        )
 
 
 def task_routes(proxy: Proxy, problems: tuple[Problem, ...]) -> tuple[Route, ...]:
@@ -75,7 +75,7 @@ def task_routes(proxy: Proxy, problems: tuple[Problem, ...]) -> tuple[Route, ...
               access=needs, problems=problems),
         *(
             Route(method, path, routes.unsupported, f"{told} Not supported.",
-                  access=needs if method == "GET" else access.READS_GROUP, problems=problems)
+                  access=needs, problems=(REFUSED, *problems))
             for method, path, told in UNSUPPORTED
         ),
     )  # fmt: skip

@@ -153,6 +153,22 @@ class Asking:
         code: Callable[[Any], int] = lambda answer: 0,
     ) -> Any:
         """The answer of the broker that coordinates `key`; found anew where the answer's code says so."""
+        coordinator = Coordinator(self._cluster, kind, key)
+        return self._ask_coordinator(
+            coordinator, f"{api.name} of {key!r}", api, fields, versions, deadline, code
+        )
+
+    def _ask_coordinator(
+        self,
+        coordinator: Coordinator,
+        what: str,
+        api: Api,
+        fields: Mapping[str, Any],
+        versions: Versions,
+        deadline: Deadline,
+        code: Callable[[Any], int],
+    ) -> Any:
+        """The same of a coordinator whose `node_id` says afterwards which broker it is."""
 
         def request(connection: Connection) -> Any:
             answer = self._call(connection, api, fields, versions, deadline)
@@ -161,7 +177,7 @@ class Asking:
                 raise Refused(found, f"the coordinator says {found.name}")
             return answer
 
-        return Coordinator(self._cluster, kind, key).ask(f"{api.name} of {key!r}", request, deadline)
+        return coordinator.ask(what, request, deadline)
 
     def _at_leaders(
         self,

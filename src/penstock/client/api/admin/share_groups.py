@@ -17,7 +17,7 @@ from penstock.client.api.admin.results import Keyed
 from penstock.client.api.exceptions import KafkaException
 from penstock.protocol.apis import Api
 from penstock.protocol.topic_partition import TopicPartition
-from penstock.wire.coordinators import Kind
+from penstock.wire.coordinators import Coordinator, Kind
 from penstock.wire.deadline import Deadline
 
 _UNKNOWN: Final = -1
@@ -29,6 +29,8 @@ class ShareGroupDescription(NamedTuple):
     members: tuple[MemberDescription, ...]
     group_epoch: int
     target_assignment_epoch: int
+    coordinator: int
+    """The id of the broker."""
 
 
 class SharePartitionOffsetInfo(NamedTuple):
@@ -136,12 +138,14 @@ class ShareGroups(Groups):
 
     def _described_share(self, group_id: str, deadline: Deadline) -> ShareGroupDescription | KafkaException:
         fields = {"group_ids": [group_id], "include_authorized_operations": False}
-        answer = self._at_coordinator(
-            *(Kind.GROUP, group_id, Api.SHARE_GROUP_DESCRIBE, fields, (1, 1), deadline),
+        coordinator = Coordinator(self._cluster, Kind.GROUP, group_id)
+        doing = f"describe share group {group_id!r}"
+        answer = self._ask_coordinator(
+            *(coordinator, doing, Api.SHARE_GROUP_DESCRIBE, fields, (1, 1), deadline),
             code=lambda found: int(found.groups[0].error_code),
         )
         (part,) = answer.groups
-        return failure(part, f"describe share group {group_id!r}") or _share_group(part)
+        return failure(part, doing) or _share_group(part, coordinator.node_id)
 
     def _share_offsets(
         self, group_id: str, of: Collection[TopicPartition] | None, deadline: Deadline
@@ -170,7 +174,7 @@ def _known(number: int) -> int | None:
     return None if number < 0 else number
 
 
-def _share_group(part: Any) -> ShareGroupDescription:
+def _share_group(part: Any, coordinator: int) -> ShareGroupDescription:
     members = tuple(
         MemberDescription(
             each.member_id,
@@ -187,5 +191,5 @@ def _share_group(part: Any) -> ShareGroupDescription:
         for each in part.members
     )
     return ShareGroupDescription(
-        part.group_id, part.group_state, members, part.group_epoch, part.assignment_epoch
+        part.group_id, part.group_state, members, part.group_epoch, part.assignment_epoch, coordinator
     )
