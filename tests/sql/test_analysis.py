@@ -177,7 +177,7 @@ def test_partition_by_makes_another_key() -> None:
         ("SELECT x.* FROM users", "line 1:8: 'X' is not a valid stream/table name or alias."),
         (
             "SELECT id, name AS id FROM users",
-            "line 1:12: The projection contains a repeated column name: `ID`",
+            "line 1:12: Duplicate value columns found in schema: `ID` STRING",
         ),
         ("SELECT id FROM users WHERE name", "line 1:28: Type error in WHERE expression"),
         ("SELECT NULL FROM users", "line 1:8: Can't infer a type of null."),

@@ -58,7 +58,10 @@ def test_a_decimal_literal_keeps_its_digits() -> None:
     ("text", "message"),
     [
         ("1 + nam", "line 1:5: Column 'NAM' cannot be resolved. Did you mean NAME?"),
-        ("id +\n name", "line 1:1: Unsupported arithmetic types. INTEGER + STRING"),
+        (
+            "id +\n name",
+            "line 1:1: Error processing expression: (ID + NAME). Unsupported arithmetic types. INTEGER",
+        ),
         (
             "1 = 1 AND\n  UCAS(name) = 'A'",
             "line 2:3: Can't find any functions with the name 'UCAS'. Did you mean",
@@ -74,7 +77,10 @@ def test_a_decimal_literal_keeps_its_digits() -> None:
         ("COUNT(*)", r"line 1:1: COUNT(*) is an aggregation"),
         ("id = name", "line 1:1: Cannot compare ID (INTEGER) to NAME (STRING) with EQUAL."),
         ("9223372036854775808", "line 1:1: Invalid numeric literal"),
-        ("TRANSFORM(tags, x => x + 1)", "line 1:22: Unsupported arithmetic types. STRING + INTEGER"),
+        (
+            "TRANSFORM(tags, x => x + 1)",
+            "line 1:22: Error processing expression: (X + 1). Unsupported arithmetic types. STRING INTEGER",
+        ),
     ],
 )
 def test_an_error_names_the_place_and_the_fix(text: str, message: str) -> None:

@@ -76,10 +76,46 @@ def test_skipped_rows_are_in_the_log(tmp_path: Path) -> None:
 
 def test_a_file_without_cases_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "x.json"
-    for text, message in (("{", "is no JSON"), ("[]", "holds no cases"), ('{"tests":[{}]}', 'no "name"')):
+    for text, message in (("{", "is no JSON"), ("[]", "holds no cases")):
         file.write_text(text)
         with pytest.raises(BadCase, match=message):
             read_cases(file)
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        5,
+        {},
+        {"name": "n"},
+        {"name": "n", "statements": 5},
+        {"name": "n", "statements": ["CREATE"]},
+        {"name": "n", "statements": [], "inputs": [5]},
+        {"name": "n", "statements": [], "inputs": [{"key": 1}]},
+        {"name": "n", "statements": [], "outputs": [{"topic": "t", "window": 5}]},
+        {"name": "n", "statements": [], "topics": [{"partitions": 2}]},
+        {"name": "n", "statements": [], "topics": [{"name": "t", "valueSchema": {"type": "nonsense"}}]},
+        {"name": "n", "statements": STATEMENTS, "inputs": [{"topic": "t", "key": [], "timestamp": "x"}]},
+        {"name": "n", "statements": STATEMENTS, "outputs": [{"topic": "nowhere", "value": 1}]},
+    ],
+)
+def test_a_case_that_cannot_be_run_fails_alone(tmp_path: Path, broken: Any) -> None:
+    whole = json.loads(written(tmp_path).read_text())["tests"][0]
+    file = tmp_path / "two.json"
+    file.write_text(json.dumps({"tests": [broken, whole]}))
+    results = run_file(file)
+    assert results[-1].passed
+    schema_alone = isinstance(broken, dict) and "topics" in broken and "name" in broken["topics"][0]
+    assert [result.passed for result in results[:-1]] == [schema_alone]
+
+
+def test_all_fields_of_the_layout_are_taken(tmp_path: Path) -> None:
+    """Those that describe what is there afterwards, or the test itself, change nothing."""
+    topic = {"name": "t", "partitions": 1, "replicas": 1, "keyFormat": {"format": "KAFKA"}, "keySchema": None}
+    post = {"sources": [{"name": "O", "type": "stream"}], "topics": {"topics": [{"name": "O"}]}}
+    extra: dict[str, Any] = {"topics": [topic], "post": post, "comments": ["why"], "enabled": True}
+    extra |= {"properties": None, "expectedException": None, "versions": {"min": "5.0"}}
+    assert [result.passed for result in run_file(written(tmp_path, **extra))] == [True]
 
 
 def test_numbers_are_equal_by_value_and_a_missing_field_is_null() -> None:

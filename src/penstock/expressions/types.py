@@ -160,6 +160,11 @@ def as_decimal(kind: SqlType) -> Decimal:
     raise TypeMismatch(f"Cannot convert {kind} to DECIMAL")
 
 
+def family(kind: SqlType) -> str:
+    """The name of a type without what is within it: DECIMAL, ARRAY, INTEGER."""
+    return str(kind) if isinstance(kind, Simple) else type(kind).__name__.upper()
+
+
 def widened(left: SqlType, right: SqlType) -> SqlType:
     """The smallest numeric type for the values of both: INTEGER, BIGINT, DECIMAL, DOUBLE, in this order."""
     if DOUBLE in (left, right):

@@ -118,7 +118,7 @@ def _check_some_columns(
 ) -> None:
     if node.kind == "TABLE" and not key:
         raise SqlError(
-            "Tables require a PRIMARY KEY. Please define the PRIMARY KEY: write it behind a column's type",
+            "Tables require a PRIMARY KEY. Please define the PRIMARY KEY. Write it behind a column's type",
             *node.at,
         )
     if not stored and not node.columns:

@@ -25,7 +25,7 @@ from penstock.sql.lowering.graph import SerdeOf
 from penstock.sql.lowering.query import plan_query
 from penstock.sql.properties import Properties
 from penstock.sql.replacing import altered, check_replaced
-from penstock.sql.sinks import check_insert, sink_of
+from penstock.sql.sinks import check_insert, fitted, sink_of
 from penstock.sql.sources import Catalogue, DataSource
 
 _INSERT_PROPERTIES: Final = frozenset({"QUERY_ID"})
@@ -193,6 +193,7 @@ class Engine:
         if sink is None:
             raise SqlError(f"Sink does not exist for the INSERT INTO statement: `{node.target}`", *node.at)
         query = analyse_query(node.query, self.catalogue, self.properties, persistent=node.target)
+        query = fitted(query, sink)
         check_insert(node, query, sink)
         given = Properties(node.properties, _INSERT_PROPERTIES, node.at)
         name = (given.text("QUERY_ID") or f"INSERTQUERY_{self._next_id}").upper()

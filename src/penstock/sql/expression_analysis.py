@@ -135,7 +135,15 @@ def _binary(node: x.Binary, known: Scope) -> e.Expression:
     left, right = typed(node.left, known), typed(node.right, known)
     if node.operator == "||":
         return call("CONCAT", [left, right])
-    return e.Arithmetic(node.operator, left, right)
+    try:
+        return e.Arithmetic(node.operator, left, right)
+    except TypeMismatch as error:
+        if t.NULL in (left.type, right.type):
+            one, other = (str(part.type).replace("NULL", "null") for part in (left, right))
+            why = f"Arithmetic on types {one} and {other} are not supported."
+        else:
+            why = f"Unsupported arithmetic types. {t.family(left.type)} {t.family(right.type)}"
+        raise TypeMismatch(f"Error processing expression: {shown(node)}. {why}") from error
 
 
 def _unary(node: x.Unary, known: Scope) -> e.Expression:
@@ -155,6 +163,11 @@ _COMPARISONS: Final = {
 
 def _compared(node: x.Comparison, known: Scope) -> e.Expression:
     left, right = (typed(part, known) for part in with_times((node.left, node.right)))
+    if t.NULL in (left.type, right.type) and node.operator in _COMPARISONS:
+        raise TypeMismatch(
+            f"Comparison with NULL not supported: {t.family(left.type)} {node.operator} "
+            f"{t.family(right.type)}\nUse 'IS NULL' or 'IS NOT NULL' instead."
+        )
     try:
         return e.Comparison(node.operator, left, right)
     except TypeMismatch as error:
@@ -166,8 +179,12 @@ def _compared(node: x.Comparison, known: Scope) -> e.Expression:
 
 
 def _between(node: x.Between, known: Scope) -> e.Expression:
-    of, low, high = (typed(part, known) for part in with_times((node.of, node.low, node.high)))
-    within = e.Logical("AND", (e.Comparison(">=", of, low), e.Comparison("<=", of, high)))
+    nodes = with_times((node.of, node.low, node.high))
+    low, high = (
+        _compared(x.Comparison(operator, nodes[0], bound, at=bound.at), known)
+        for operator, bound in ((">=", nodes[1]), ("<=", nodes[2]))
+    )
+    within = e.Logical("AND", (low, high))
     return e.Not(within) if node.negated else within
 
 
@@ -190,13 +207,38 @@ def _is_null(node: x.IsNull, known: Scope) -> e.Expression:
 
 def _case(node: x.Case, known: Scope) -> e.Expression:
     of = None if node.of is None else typed(node.of, known)
-    whens = []
+    whens: list[e.When] = []
+    kind: t.SqlType = t.NULL
     for when in node.whens:
-        condition = typed(when.condition, known)
+        condition, result = typed(when.condition, known), typed(when.result, known)
         if of is not None:
             condition = e.Comparison("=", of, condition)
-        whens.append(e.When(condition, typed(when.result, known)))
-    return e.Case(tuple(whens), e.NULL if node.otherwise is None else typed(node.otherwise, known))
+        if condition.type != t.BOOLEAN:
+            raise TypeMismatch(
+                "WHEN operand type should be boolean.\n"
+                f"Type for '{shown(when.condition)}' is {condition.type}"
+            )
+        if not _fits(result.type, kind):
+            clause = f"WHEN {shown(when.condition)} THEN {shown(when.result)}"
+            raise TypeMismatch(
+                "Invalid Case expression. Type for all 'THEN' clauses should be the same.\n"
+                f"THEN expression '{clause}' has type: {result.type}.\n"
+                f"Previous THEN expression(s) type: {kind}."
+            )
+        kind = result.type if kind == t.NULL else kind
+        whens.append(e.When(condition, result))
+    otherwise = e.NULL if node.otherwise is None else typed(node.otherwise, known)
+    if not _fits(otherwise.type, kind):
+        raise TypeMismatch(
+            "Invalid Case expression. Type for the default clause should be the same as for 'THEN' "
+            f"clauses.\nTHEN type: {kind}.\nDEFAULT type: {otherwise.type}."
+        )
+    return e.Case(tuple(whens), otherwise)
+
+
+def _fits(kind: t.SqlType, known: t.SqlType) -> bool:
+    """Whether a result can stand beside those before it; numbers are widened."""
+    return t.NULL in (kind, known) or kind == known or (t.is_numeric(kind) and t.is_numeric(known))
 
 
 def _call(node: x.FunctionCall, known: Scope) -> e.Expression:

@@ -66,7 +66,8 @@ def _named(columns: Sequence[ColumnSchema], *, key: bool) -> str:
 
 def _objection(rules: FormatRules, form: Format, columns: Sequence[ColumnSchema], *, key: bool) -> str | None:
     if rules.most_columns is not None and len(columns) > rules.most_columns:
-        what = "does not support columns" if rules.most_columns == 0 else "only supports a single field"
+        only = "can only be used when no columns are defined"
+        what = only if rules.most_columns == 0 else "only supports a single field"
         return f"The '{form.name}' format {what}. Got: [{_named(columns, key=key)}]"
     for column in columns:
         if key and _holds_map(column.type):
@@ -77,8 +78,7 @@ def _objection(rules: FormatRules, form: Format, columns: Sequence[ColumnSchema]
                 "See https://github.com/confluentinc/ksql/issues/6621 for more."
             )
         if not _holds(rules, column.type):
-            family = type(column.type).__name__.upper()
-            kind = str(column.type) if isinstance(column.type, t.Simple) else family
+            kind = t.family(column.type)
             return f"The '{form.name}' format does not support type '{kind}', column: `{column.name}`"
     return None
 

@@ -52,6 +52,8 @@ _WRITERS: Final[dict[type, Callable[[Any], str]]] = {
     x.FieldOf: lambda n: f"{shown(n.of)}->{n.name}",
     x.ItemOf: lambda n: f"{shown(n.of)}[{shown(n.index)}]",
     x.StringLiteral: lambda n: string(n.value),
+    x.NullLiteral: lambda n: "null",
+    x.BooleanLiteral: lambda n: "true" if n.value else "false",
     x.ArrayLiteral: lambda n: f"ARRAY[{_list(n.items)}]",
     x.StructLiteral: lambda n: f"STRUCT({', '.join(f'{name}:={shown(part)}' for name, part in n.items)})",
     x.MapLiteral: lambda n: f"MAP({', '.join(f'{shown(k)}:={shown(v)}' for k, v in n.entries)})",

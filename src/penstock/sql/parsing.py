@@ -110,7 +110,10 @@ def _refused(token: Token, expected: Collection[str], statement: RawStatement) -
         return SqlError(f"the statement ends too early: {could}", line, column)
     hint = ""
     if token.type in RESERVED and "IDENTIFIER" in expected:
-        hint = f". {token} is a reserved word: write `{token}` if it is a name"
+        hint = (
+            f'. "{token}" is a reserved keyword and it can\'t be used as an identifier. '
+            f"You can use it as an identifier by escaping it as '`{token}`'"
+        )
     return SqlError(f"mismatched input '{token}': {could}{hint}", token.line or 0, token.column or 0)
 
 

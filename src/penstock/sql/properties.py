@@ -37,6 +37,7 @@ BOTH: Final = frozenset(
 )
 CREATE: Final = BOTH | {"WINDOW_TYPE", "WINDOW_SIZE", "SOURCED_BY_CONNECTOR"}
 _DURATION: Final = re.compile(r"\s*([0-9]+)\s+([A-Za-z]+)\s*")
+_NAMED_SCHEMAS: Final = ("AVRO", "JSON_SR", "PROTOBUF")
 _DELIMITERS: Final = {"SPACE": " ", "TAB": "\t"}
 
 
@@ -144,7 +145,8 @@ class Properties:
                 raise SqlError("'WRAP_SINGLE_VALUE' is only valid for single-field value schemas", *place)
             if (wrap and not rules.wraps) or (not wrap and not rules.unwraps):
                 raise SqlError(
-                    f"Format '{name}' does not support 'WRAP_SINGLE_VALUE' set to '{wrap}'", *place
+                    f"Format '{name}' does not support 'WRAP_SINGLE_VALUE' set to '{str(wrap).lower()}'.",
+                    *place,
                 )
         if wrap is None and rules.unwraps:
             wrap = self._wraps
@@ -159,17 +161,51 @@ class Properties:
         if delimiter is not None:
             if name != "DELIMITED":
                 raise SqlError(
-                    f"{side}_DELIMITER is only for the DELIMITED format", *self.place(f"{side}_DELIMITER")
+                    f"{name} does not support the following configs: [delimiter]",
+                    *self.place(f"{side}_DELIMITER"),
                 )
             found.append(("delimiter", self._delimiter(side, delimiter)))
-        for key in ("SCHEMA_ID", "SCHEMA_FULL_NAME", "PROTOBUF_NULLABLE_REPRESENTATION"):
-            entry = self._by_name.get(f"{side}_{key}")
-            if entry is not None:
-                value = self.number(f"{side}_{key}") if key == "SCHEMA_ID" else self.text(f"{side}_{key}")
-                found.append((key.lower(), str(value)))
+        if self.has(f"{side}_SCHEMA_ID"):
+            if not rules_of(name, self.at).infers_schemas:
+                raise SqlError(
+                    f"{side}_FORMAT should support schema inference when {side}_SCHEMA_ID is provided. "
+                    f"Current format is {name}.",
+                    *self.place(f"{side}_SCHEMA_ID"),
+                )
+            found.append(("schema_id", str(self.number(f"{side}_SCHEMA_ID"))))
+        full_name = self._full_name(side, name)
+        if full_name is not None:
+            found.append(("schema_full_name", full_name))
+        nulls = self.text(f"{side}_PROTOBUF_NULLABLE_REPRESENTATION")
+        if nulls is not None:
+            found.append(("protobuf_nullable_representation", nulls))
         return found
 
+    def _full_name(self, side: str, name: str) -> str | None:
+        """The name of the record in a schema; the older spelling is for values alone."""
+        keys = [f"{side}_SCHEMA_FULL_NAME", f"{side}_AVRO_SCHEMA_FULL_NAME"]
+        key = next((key for key in keys if self.has(key)), None)
+        if key is None:
+            return None
+        text = self.text(key) or ""
+        if name not in _NAMED_SCHEMAS:
+            raise SqlError(
+                f"{name} does not support the following configs: [fullSchemaName]", *self.place(key)
+            )
+        if not text.strip():
+            raise SqlError(
+                "fullSchemaName cannot be empty. Format configuration: {fullSchemaName=" + text + "}",
+                *self.place(key),
+            )
+        return text.strip()
+
     def _delimiter(self, side: str, text: str) -> str:
+        if not text:
+            raise SqlError(
+                "Delimiter cannot be empty, if you meant to have a tab or space for delimiter, please use "
+                "the special values 'TAB' or 'SPACE'\nExample valid value: ';'",
+                *self.place(f"{side}_DELIMITER"),
+            )
         if text.upper() in _DELIMITERS:
             return _DELIMITERS[text.upper()]
         if len(text) != 1:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from decimal import Decimal
+
+from penstock.expressions import tree as e
+from penstock.expressions import types as t
 from penstock.plan.row_schemas import ColumnSchema, Format, RowSchema
 from penstock.sql import statements as s
 from penstock.sql.analysis.query import AnalysedQuery
@@ -47,6 +52,32 @@ def sink_of(
         partitions=partitions if partitions is not None else first.partitions,
         is_derived=True,
     )
+
+
+def fitted(query: AnalysedQuery, sink: DataSource) -> AnalysedQuery:
+    """The query with numbers as the sink's decimals: constants that fit, and decimals that are smaller."""
+    wanted = iter(sink.schema.value)
+    kinds = {id(column): next(wanted, None) for column in query.value}
+    columns = []
+    for column in query.columns:
+        to = kinds.get(id(column))
+        if to is not None and isinstance(to.type, t.Decimal) and _widens(column.expression, to.type):
+            column = replace(column, expression=e.Cast(column.expression, to.type))
+        columns.append(column)
+    return replace(query, columns=tuple(columns))
+
+
+def _widens(expression: e.Expression, to: t.Decimal) -> bool:
+    kind = expression.type
+    if kind == to:
+        return False
+    if isinstance(expression, e.Literal) and t.is_numeric(kind) and not isinstance(kind, t.Decimal):
+        number = Decimal(str(expression.value)).as_tuple()
+        scale = max(0, -int(number.exponent))
+        kind = t.Decimal(max(len(number.digits), scale, 1), scale)
+    if not isinstance(kind, t.Decimal):
+        return False
+    return kind.scale <= to.scale and kind.precision - kind.scale <= to.precision - to.scale
 
 
 def check_insert(node: s.InsertSelect, query: AnalysedQuery, sink: DataSource) -> None:

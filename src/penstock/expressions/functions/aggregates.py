@@ -62,8 +62,16 @@ def aggregate(name: str, kinds: Sequence[t.SqlType], constants: Sequence[Any] = 
         found = make(kinds, constants)
         if found is not None:
             return found
-    shown = ", ".join([*map(str, kinds), *map(repr, constants)])
-    raise TypeMismatch(f"Function '{name}' does not accept parameters ({shown}): {function.description}")
+    shown = ", ".join([*map(str, kinds), *map(_kind_of, constants)])
+    raise TypeMismatch(
+        f"Function '{name}' does not accept parameters ({shown}).\n{name}: {function.description}\n"
+        "For detailed information on a function run: DESCRIBE FUNCTION <Function-Name>;"
+    )
+
+
+def _kind_of(constant: Any) -> str:
+    kinds = {bool: "BOOLEAN", int: "INTEGER", float: "DOUBLE", str: "STRING"}
+    return kinds.get(type(constant), type(constant).__name__.upper())
 
 
 def define(name: str) -> Callable[[Make], Make]:

@@ -124,10 +124,11 @@ def _no_variant(function: ScalarFunction, arguments: Sequence[Argument]) -> str:
     shown = ", ".join(
         str(argument.type) if isinstance(argument, e.Expression) else "LAMBDA" for argument in arguments
     )
-    valid = "\n".join(f"  {variant.signature.text}" for variant in function.variants)
+    valid = "\n".join(variant.signature.text for variant in function.variants)
     return (
-        f"Function '{function.name}' does not accept parameters ({shown}).\n"
-        f"Valid alternatives are:\n{valid}\nCast the arguments to one of them"
+        f"Function '{function.name.lower()}' does not accept parameters ({shown}).\n"
+        f"Valid alternatives are:\n{valid}\n"
+        "For detailed information on a function run: DESCRIBE FUNCTION <Function-Name>;"
     )
 
 

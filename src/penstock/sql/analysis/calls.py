@@ -24,6 +24,8 @@ from penstock.sql.message_text import shown
 
 _ALL_EXPRESSIONS: Final = frozenset({"COUNT"})
 """Aggregations whose arguments are computed even where they are constants."""
+_COUNTED: Final = frozenset({"TOPK", "TOPKDISTINCT", "LATEST_BY_OFFSET", "EARLIEST_BY_OFFSET"})
+"""Aggregations whose last argument says how many items they keep."""
 
 
 @dataclass
@@ -78,6 +80,12 @@ class SpecialCalls:
         try:
             kind = call.type
         except TypeMismatch as error:
+            if node.name in _COUNTED and len(node.arguments) > 1 and not constants:
+                raise SqlError(
+                    f"Parameter {len(node.arguments)} passed to function {node.name} must be a literal "
+                    f"constant, but was expression: '{shown(node.arguments[-1])}'",
+                    *node.at,
+                ) from error
             raise SqlError(str(error), *node.at) from error
         name = self.aggregates.setdefault(call, f"KSQL_AGG_VARIABLE_{len(self.aggregates)}")
         return e.Column(name, kind)

@@ -118,6 +118,7 @@ def _check(columns: tuple[OutputColumn, ...]) -> None:
     for column in columns:
         if column.name in seen:
             raise SqlError(
+                f"Duplicate value columns found in schema: `{column.name}` {column.expression.type}. "
                 f"The projection contains a repeated column name: `{column.name}`. Give one an alias: AS …",
                 *column.at,
             )

@@ -64,6 +64,8 @@ class Case:
     properties: dict[str, Any] = field(default_factory=dict)
     expected_error: str | None = None
     """Words of the error that the statements must give; empty: any error."""
+    problem: str | None = None
+    """Why the case cannot be run: a part of it is missing or is not what it should be."""
 
 
 def read_cases(path: Path) -> list[Case]:
@@ -74,34 +76,53 @@ def read_cases(path: Path) -> list[Case]:
     tests = document.get("tests") if isinstance(document, dict) else None
     if not isinstance(tests, list):
         raise BadCase(f'{path} holds no cases: it must be {{"tests": [...]}}')
-    return [case for test in tests for case in _cases(test)]
+    return [case for at, test in enumerate(tests) for case in _cases(at, test)]
 
 
-def _cases(test: dict[str, Any]) -> Iterator[Case]:
+def _cases(at: int, test: Any) -> Iterator[Case]:
+    """A case once for each of its formats. One that cannot be read is a failed case: the others still run."""
+    if not isinstance(test, dict):
+        yield Case(f"case {at}", (), problem=f"a case is an object, not {str(test)[:80]}")
+        return
     if not test.get("enabled", True):
         return
-    for missing in ("name", "statements"):
-        if missing not in test:
-            raise BadCase(f'a case has no "{missing}": {str(test)[:120]}')
-    formats = test.get("format") or [None]
-    for form in formats:
-        yield _case(test, form)
+    for form in test.get("format") or [None]:
+        name = str(test.get("name", f"case {at}"))
+        name = name if form is None else f"{name} - {form}"
+        try:
+            yield _case(test, name, form)
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
+            yield Case(name, (), problem=f"the case cannot be read: {type(error).__name__}: {error}")
 
 
-def _case(test: dict[str, Any], form: str | None) -> Case:
+def _case(test: dict[str, Any], name: str, form: str | None) -> Case:
     def filled(text: str) -> str:
         return text if form is None else text.replace("{FORMAT}", form)
 
-    expected = test.get("expectedException")
+    for missing in ("name", "statements"):
+        if missing not in test:
+            raise ValueError(f'it has no "{missing}"')
     return Case(
-        test["name"] if form is None else f"{test['name']} - {form}",
-        tuple(filled(text) for text in test["statements"]),
-        tuple(read_record(record, filled) for record in test.get("inputs", ())),
-        tuple(read_record(record, filled) for record in test.get("outputs", ())),
-        tuple(_topic(topic, form, filled) for topic in test.get("topics", ())),
-        {**test.get("properties", {})},
-        None if expected is None else filled(expected.get("message", "")),
+        name,
+        tuple(filled(text) for text in _listed(test["statements"])),
+        tuple(read_record(record, filled) for record in test.get("inputs") or ()),
+        tuple(read_record(record, filled) for record in test.get("outputs") or ()),
+        tuple(_topic(topic, form, filled) for topic in test.get("topics") or ()),
+        {**(test.get("properties") or {})},
+        _expected(test.get("expectedException"), filled),
     )
+
+
+def _listed(statements: Any) -> list[str]:
+    return [statements] if isinstance(statements, str) else [str(text) for text in statements]
+
+
+def _expected(given: Any, filled: Callable[[str], str]) -> str | None:
+    """The words of `expectedException`, which is an object or the words alone."""
+    if given is None:
+        return None
+    words = given.get("message") if isinstance(given, dict) else given
+    return filled("" if words is None else str(words))
 
 
 def read_record(given: dict[str, Any], filled: Callable[[str], str] = str) -> CaseRecord:
@@ -140,5 +161,7 @@ def _topic(given: dict[str, Any] | str, form: str | None, filled: Callable[[str]
     )
 
 
-def _filled(text: str | None, filled: Callable[[str], str]) -> str | None:
-    return None if text is None else str(filled(text))
+def _filled(given: Any, filled: Callable[[str], str]) -> str | None:
+    """A format's name, which may stand in an object with its properties."""
+    text = given.get("format") if isinstance(given, dict) else given
+    return None if text is None else filled(str(text))

@@ -51,6 +51,16 @@ def run_file(path: Path | str) -> list[Result]:
 
 
 def run_case(case: Case) -> Result:
+    """How a case goes. Whatever happens within it is its own failure: the next case can still be run."""
+    if case.problem is not None:
+        return Result(case.name, (case.problem,))
+    try:
+        return _run(case)
+    except Exception as error:
+        return Result(case.name, (f"failed within Penstock: {type(error).__name__}: {error}",))
+
+
+def _run(case: Case) -> Result:
     run = _Run(case)
     try:
         run.statements()
