@@ -5,20 +5,25 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 import socket
 import ssl
 import subprocess
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 from confluent_kafka.admin import AdminClient
 
+from penstock.client.admin import Admin
 from penstock.settings import SettingError
 from penstock.testing import Broker
+from penstock.wire import java_stores
 from tests.peers.apache_kafka import free_port
 from tests.security.certificates import PASSWORD, Authority
 
 SECONDS = 20.0
+KEY_PASSWORD = "key-secret"
 SUITE = "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256"
 
 
@@ -70,24 +75,102 @@ def keytool(*words: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_a_store_of_java_is_refused_with_the_command_that_converts_it(tmp_path: Path) -> None:
+@dataclass(frozen=True)
+class JavaStores:
+    """What keytool has made: the store of a broker, its certificate as PEM and in a truststore."""
+
+    keystore: Path
+    pem: Path
+    truststore: Path
+
+    @classmethod
+    def make(cls, folder: Path, kind: str) -> JavaStores:
+        stores = cls(folder / "broker.jks", folder / "broker.pem", folder / "trust.jks")
+        store, alias = ("-storetype", kind, "-storepass", PASSWORD), ("-alias", "broker")
+        name = ("-dname", "CN=broker", "-ext", "san=dns:localhost,ip:127.0.0.1", "-keypass", KEY_PASSWORD)
+        keytool("-genkeypair", "-keyalg", "EC", *store, *alias, *name, "-keystore", str(stores.keystore))
+        keytool(
+            "-exportcert", "-rfc", *store, *alias, "-keystore", str(stores.keystore), "-file", str(stores.pem)
+        )
+        keytool(
+            "-importcert",
+            "-noprompt",
+            *store,
+            *alias,
+            "-file",
+            str(stores.pem),
+            "-keystore",
+            str(stores.truststore),
+        )
+        return stores
+
+    def settings(self, port: int) -> dict[str, str]:
+        return listening(
+            port,
+            ssl_keystore_location=str(self.keystore),
+            ssl_keystore_type="JKS",
+            ssl_keystore_password=PASSWORD,
+            ssl_key_password=KEY_PASSWORD,
+        )
+
+
+@pytest.fixture(scope="module")
+def jks(tmp_path_factory: pytest.TempPathFactory) -> JavaStores:
+    return JavaStores.make(tmp_path_factory.mktemp("jks"), "JKS")
+
+
+def test_a_broker_and_our_clients_use_the_stores_of_java(jks: JavaStores) -> None:
+    try_stores(jks)
+
+
+@pytest.mark.long
+def test_a_broker_and_our_clients_use_jceks(tmp_path: Path) -> None:
+    try_stores(JavaStores.make(tmp_path, "JCEKS"))
+
+
+def try_stores(stores: JavaStores) -> None:
+    """The key has a password of its own; the truststore is read with and without its password."""
+    port = free_port()
+    with Broker(settings=stores.settings(port)):
+        theirs = {"security.protocol": "SSL", "ssl.ca.location": str(stores.pem)}
+        assert AdminClient({"bootstrap.servers": f"127.0.0.1:{port}", **theirs}).list_topics(timeout=SECONDS)
+        for password in ({"ssl.truststore.password": PASSWORD}, {}):
+            trust = {"ssl.truststore.location": str(stores.truststore), "ssl.truststore.type": "JKS"}
+            ours = {"security.protocol": "SSL", **trust, **password}
+            admin = Admin(f"127.0.0.1:{port}", timeout_s=SECONDS, settings=ours)
+            assert admin.cluster().brokers
+
+
+def test_a_wrong_password_of_a_java_store_is_an_error_at_the_start(jks: JavaStores) -> None:
+    settings = jks.settings(free_port())
+    for name in ("ssl.keystore.password", "ssl.key.password"):
+        wrong = {**settings, name: "wrong-password"}
+        with pytest.raises(SettingError, match="a password is wrong") as refused, Broker(settings=wrong):
+            pass
+        assert "wrong-password" not in str(refused.value)
+
+
+def test_without_java_the_message_has_the_command_that_converts_a_store(
+    jks: JavaStores, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The command of the message is run as it is; only the passwords, which keytool asks for, are added."""
-    store, port = tmp_path / "broker.jks", free_port()
-    passwords = ("-storepass", PASSWORD, "-keypass", PASSWORD)
-    name = ("-alias", "broker", "-dname", "CN=broker", "-ext", "san=dns:localhost,ip:127.0.0.1")
-    keytool("-genkeypair", "-keyalg", "EC", "-storetype", "JKS", "-keystore", str(store), *passwords, *name)
-    pem = tmp_path / "broker.pem"
-    keytool(
-        "-exportcert", "-rfc", "-alias", "broker", "-keystore", str(store), "-file", str(pem), *passwords[:2]
-    )
-    settings = listening(port, ssl_keystore_location=str(store), ssl_keystore_password=PASSWORD)
-    with pytest.raises(SettingError, match="JKS is not read") as refused, Broker(settings=settings):
-        pass
-    command = re.search(r"keytool (.*)$", str(refused.value))
+    stores, port = replace(jks, keystore=Path(shutil.copy(jks.keystore, tmp_path))), free_port()
+    settings = stores.settings(port)
+    with monkeypatch.context() as nowhere:
+        java_stores.as_pkcs12.cache_clear()
+        nowhere.setattr(java_stores, "_keytool", lambda: None)
+        with pytest.raises(SettingError, match="there is none here") as refused, Broker(settings=settings):
+            pass
+    command = re.search(r"(?s)name the new file: keytool (.*)$", str(refused.value))
     assert command is not None
-    keytool(*shlex.split(command[1]), "-srcstorepass", PASSWORD, "-deststorepass", PASSWORD, "-noprompt")
-    settings["ssl.keystore.location"] = str(store.with_suffix(".p12"))
+    source = ("-srcstorepass", PASSWORD, "-srckeypass", KEY_PASSWORD, "-srcalias", "broker")
+    keytool(*shlex.split(command[1]), *source, "-deststorepass", PASSWORD, "-noprompt")
+    settings |= {
+        "ssl.keystore.location": str(stores.keystore.with_suffix(".p12")),
+        "ssl.keystore.type": "PKCS12",
+    }
+    del settings["ssl.key.password"]
     with Broker(settings=settings):
-        client = {"security.protocol": "SSL", "ssl.ca.location": str(pem)}
+        client = {"security.protocol": "SSL", "ssl.ca.location": str(stores.pem)}
         admin = AdminClient({"bootstrap.servers": f"127.0.0.1:{port}", **client})
         assert admin.list_topics(timeout=SECONDS).brokers

