@@ -12,5 +12,9 @@ BUILT_IN: Final = (
     "penstock.connect.connectors.postgresql.source:PostgresSource",
     "penstock.connect.connectors.datagen.source:DatagenSource",
     "penstock.connect.connectors.files.sink:FilesSink",
+    "penstock.connect.connectors.files.source:FilesSource",
+    "penstock.connect.connectors.files.source:SpoolDirCsvSource",
+    "penstock.connect.connectors.files.source:SpoolDirJsonSource",
+    "penstock.connect.connectors.files.source:SpoolDirLinesSource",
 )
 """`module:class` of each."""

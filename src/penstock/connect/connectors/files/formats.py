@@ -1,16 +1,16 @@
-"""Records as files: JSON lines, CSV and Parquet. Parquet takes its types from the schema of the records."""
+"""Records as files: JSON lines, CSV, Parquet and Avro. The last two take their types from the schema of the
+records."""
 
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from penstock.connect.converters.json_converter import JsonConverter
-from penstock.connect.data import schema as s
 from penstock.connect.data.record import ConnectRecord
-from penstock.connect.data.schema import Schema, Type
 from penstock.connect.data.struct import Struct
 from penstock.connect.data.text import java_text
 from penstock.connect.errors import DataError
@@ -18,21 +18,44 @@ from penstock.connect.errors import DataError
 FORMATS: Final = {
     "io.confluent.connect.s3.format.json.JsonFormat": "json",
     "io.confluent.connect.s3.format.parquet.ParquetFormat": "parquet",
+    "io.confluent.connect.s3.format.avro.AvroFormat": "avro",
+    "io.confluent.connect.hdfs.avro.AvroFormat": "avro",
     "io.confluent.connect.hdfs.json.JsonFormat": "json",
     "io.confluent.connect.hdfs.parquet.ParquetFormat": "parquet",
     "json": "json",
     "csv": "csv",
     "parquet": "parquet",
+    "avro": "avro",
 }
 _PLAIN: Final = JsonConverter({"schemas.enable": "false", "decimal.format": "NUMERIC"})
 
 
-def encoded(kind: str, records: Sequence[ConnectRecord]) -> bytes:
+class Packing(NamedTuple):
+    """How a file is compressed, by its format."""
+
+    gzip: bool = False  # JSON and CSV
+    avro: str = "null"
+    parquet: str = "snappy"
+
+    def ending(self, kind: str) -> str:
+        return f"{kind}.gz" if self.gzip and kind in ("json", "csv") else kind
+
+
+def encoded(kind: str, records: Sequence[ConnectRecord], packing: Packing = Packing()) -> bytes:  # noqa: B008
     """One file; its records have one schema."""
-    if kind == "json":
-        lines = [_PLAIN.from_connect(each.value_schema, each.value) or b"null" for each in records]
-        return b"\n".join(lines) + b"\n"
-    return _csv(records) if kind == "csv" else _parquet(records)
+    match kind:
+        case "json":
+            lines = [_PLAIN.from_connect(each.value_schema, each.value) or b"null" for each in records]
+            data = b"\n".join(lines) + b"\n"
+        case "csv":
+            data = _csv(records)
+        case "avro":
+            from penstock.connect.connectors.files.avro_files import avro_file
+
+            return avro_file(records, packing.avro)
+        case _:
+            return _parquet(records, packing.parquet)
+    return gzip.compress(data, mtime=0) if packing.gzip else data
 
 
 def _fields(record: ConnectRecord) -> dict[str, Any]:
@@ -54,17 +77,19 @@ def _csv(records: Sequence[ConnectRecord]) -> bytes:
     return out.getvalue().encode()
 
 
-def _parquet(records: Sequence[ConnectRecord]) -> bytes:
+def _parquet(records: Sequence[ConnectRecord], codec: str) -> bytes:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    from penstock.connect.connectors.files.arrow_schemas import arrow_type
+
     rows = [{name: _plain(value) for name, value in _fields(each).items()} for each in records]
     schema = records[0].value_schema
-    typed = (
-        None if schema is None else pa.schema([(each.name, _arrow(each.schema)) for each in schema.fields])
-    )
+    typed = None
+    if schema is not None:
+        typed = pa.schema([(each.name, arrow_type(each.schema)) for each in schema.fields])
     sink = pa.BufferOutputStream()
-    pq.write_table(pa.Table.from_pylist(rows, schema=typed), sink)
+    pq.write_table(pa.Table.from_pylist(rows, schema=typed), sink, compression=codec)
     return bytes(sink.getvalue().to_pybytes())
 
 
@@ -78,30 +103,3 @@ def _plain(value: Any) -> Any:
             return {key: _plain(each) for key, each in value.items()}
         case _:
             return value
-
-
-def _arrow(schema: Schema) -> Any:
-    import pyarrow as pa
-
-    if schema.name == s.DECIMAL_NAME:
-        return pa.decimal128(38, s.decimal_scale(schema))
-    if schema.name == s.TIMESTAMP_NAME:
-        return pa.timestamp("ms", "UTC")
-    if schema.name in (s.DATE_NAME, s.TIME_NAME):
-        return pa.timestamp("ms", "UTC") if schema.name == s.TIME_NAME else pa.date32()
-    match schema.type:
-        case Type.STRUCT:
-            return pa.struct([(each.name, _arrow(each.schema)) for each in schema.fields])
-        case Type.ARRAY:
-            return pa.list_(_arrow(schema.value_schema or s.STRING))
-        case Type.MAP:
-            return pa.map_(_arrow(schema.key_schema or s.STRING), _arrow(schema.value_schema or s.STRING))
-        case _:
-            return _primitive(schema.type)
-
-
-def _primitive(kind: Type) -> Any:
-    import pyarrow as pa
-
-    names = {Type.FLOAT32: "float32", Type.FLOAT64: "float64", Type.BOOLEAN: "bool_", Type.BYTES: "binary"}
-    return getattr(pa, names.get(kind, kind.value))()

@@ -13,37 +13,20 @@ from typing import Any, ClassVar, Final
 
 from penstock.connect.api import ConfigDef, ConnectRecord, Importance, Kind
 from penstock.connect.api.config_def import at_least, non_empty, one_of
-from penstock.connect.api.guards import Forbidden, allowed_address, allowed_path
 from penstock.connect.api.refusals import Mistakes, missing, unsupported
 from penstock.connect.api.sink import SinkConnector, SinkTask
-from penstock.connect.connectors.files.formats import FORMATS, encoded
+from penstock.connect.connectors.files.formats import FORMATS, Packing, encoded
 from penstock.connect.connectors.files.partitioners import NAMES, partitioner
+from penstock.connect.connectors.files.places import KEYS, place_mistakes
 from penstock.connect.connectors.files.stores import Store
-from penstock.connect.errors import ConfigError
+from penstock.connect.errors import ConfigError, DataError
 from penstock.protocol.topic_partition import TopicPartition
 
 _HIGH, _MEDIUM, _LOW = Importance.HIGH, Importance.MEDIUM, Importance.LOW
 _TEXT = Kind.STRING
 CONFIG: Final = (
     ConfigDef()
-    .define(
-        "store.url",
-        _TEXT,
-        "",
-        importance=_HIGH,
-        doc="file:///DIRECTORY, hdfs://HOST:PORT/DIRECTORY, or the address of an S3-compatible store.",
-    )
-    .define("hdfs.url", _TEXT, "", importance=_HIGH, doc="hdfs://HOST:PORT/DIRECTORY.")
-    .define("s3.bucket.name", _TEXT, "", importance=_HIGH, doc="The bucket.")
-    .define("s3.region", _TEXT, "us-west-2", importance=_MEDIUM, doc="Its region.")
-    .define(
-        "aws.access.key.id",
-        _TEXT,
-        None,
-        importance=_HIGH,
-        doc="The key; the machine's own if it is not given.",
-    )
-    .define("aws.secret.access.key", Kind.PASSWORD, None, importance=_HIGH, doc="Its secret.")
+    .plus(KEYS)
     .define(
         "topics.dir", _TEXT, "topics", importance=_HIGH, validator=non_empty, doc="The folder of all topics."
     )
@@ -53,7 +36,7 @@ CONFIG: Final = (
         importance=_HIGH,
         validator=one_of(*FORMATS),
         recommended=tuple(FORMATS),
-        doc="JSON lines, CSV or Parquet.",
+        doc="JSON lines, CSV, Avro or Parquet.",
     )
     .define(
         "flush.size", Kind.INT, importance=_HIGH, validator=at_least(1), doc="The most records of a file."
@@ -64,6 +47,45 @@ CONFIG: Final = (
         -1,
         importance=_HIGH,
         doc="The longest time that the records of one file span; -1 for no limit.",
+    )
+    .define(
+        "rotate.schedule.interval.ms",
+        Kind.LONG,
+        -1,
+        importance=_MEDIUM,
+        doc="Accepted: a file ends with its batch, which is sooner.",
+    )
+    .define(
+        "s3.compression.type",
+        _TEXT,
+        "none",
+        importance=_LOW,
+        validator=one_of("none", "gzip"),
+        doc="Of JSON and CSV files: none or gzip.",
+    )
+    .define(
+        "avro.codec",
+        _TEXT,
+        "null",
+        importance=_LOW,
+        validator=one_of("null", "deflate", "snappy", "bzip2"),
+        doc="Of Avro files.",
+    )
+    .define(
+        "parquet.codec",
+        _TEXT,
+        "snappy",
+        importance=_LOW,
+        validator=one_of("none", "gzip", "snappy", "lz4", "brotli", "zstd"),
+        doc="Of Parquet files.",
+    )
+    .define(
+        "behavior.on.null.values",
+        _TEXT,
+        "fail",
+        importance=_LOW,
+        validator=one_of("fail", "ignore"),
+        doc="What a record without a value does: fail, or ignore.",
     )
     .define(
         "partitioner.class",
@@ -106,13 +128,11 @@ CONFIG: Final = (
     .define("storage.class", _TEXT, "", importance=_LOW, doc="Accepted: store.url decides.")
 )
 UNSUPPORTED: Final = {
-    "rotate.schedule.interval.ms": "Files end with their batch in any case.",
     "s3.part.size": "",
     "s3.credentials.provider.class": "",
     "s3.sse.": "",
     "s3.ssea.name": "",
     "s3.proxy.": "",
-    "s3.compression.type": "",
     "s3.object.tagging": "",
     "hive.": "",
     "hadoop.": "",
@@ -121,7 +141,6 @@ UNSUPPORTED: Final = {
     "store.kafka.keys": "",
     "store.kafka.headers": "",
     "schema.compatibility": "",
-    "behavior.on.null.values": "Use a Filter with RecordIsTombstone.",
 }
 
 
@@ -133,6 +152,10 @@ class FilesSinkTask(SinkTask):
         self._folder_of = partitioner(given)
         self._dir: str = given["topics.dir"].strip("/")
         self._kind = FORMATS[given["format.class"]]
+        self._packing = Packing(
+            given["s3.compression.type"] == "gzip", given["avro.codec"], given["parquet.codec"]
+        )
+        self._skips_nulls = given["behavior.on.null.values"] == "ignore"
         self._most: int = given["flush.size"]
         self._span_ms: int = given["rotate.interval.ms"]
         self._open: dict[tuple[str, int, str], list[ConnectRecord]] = {}
@@ -158,12 +181,21 @@ class FilesSinkTask(SinkTask):
 
     def put(self, records: Sequence[ConnectRecord]) -> None:
         for record in records:
+            if record.value is None:
+                self._null(record)
+                continue
             key = (record.topic, record.partition or 0, self._folder_of(record))
             waiting = self._open.setdefault(key, [])
             if waiting and self._is_full(waiting, record):
                 self._write(key, waiting)
                 waiting.clear()
             waiting.append(record)
+
+    def _null(self, record: ConnectRecord) -> None:
+        if not self._skips_nulls:
+            raise DataError(
+                f"the record of {record.topic} at {record.offset} has no value (behavior.on.null.values=fail)"
+            )
 
     def _is_full(self, waiting: list[ConnectRecord], record: ConnectRecord) -> bool:
         first = waiting[0]
@@ -173,8 +205,8 @@ class FilesSinkTask(SinkTask):
 
     def _write(self, key: tuple[str, int, str], records: list[ConnectRecord]) -> None:
         topic, number, folder = key
-        name = f"{topic}+{number}+{records[0].offset or 0:010d}.{self._kind}"
-        self._store.write(f"{self._dir}/{topic}/{folder}/{name}", encoded(self._kind, records))
+        name = f"{topic}+{number}+{records[0].offset or 0:010d}.{self._packing.ending(self._kind)}"
+        self._store.write(f"{self._dir}/{topic}/{folder}/{name}", encoded(self._kind, records, self._packing))
 
     def flush(self, ends: Mapping[TopicPartition, int]) -> None:
         for key, records in self._open.items():
@@ -204,17 +236,7 @@ class FilesSink(SinkConnector):
 
     @classmethod
     def check(cls, config: Mapping[str, Any]) -> Mistakes:
-        found = unsupported(config, UNSUPPORTED) + missing("pyarrow")
-        url = config.get("store.url") or config.get("hdfs.url") or ""
-        try:
-            if url.startswith("file://"):
-                allowed_path(config, url.removeprefix("file://"))
-            elif not config.get("s3.bucket.name") and not url.startswith("hdfs://"):
-                found.append(("store.url", "Give s3.bucket.name, or begin with file:// or hdfs://"))
-            elif url:
-                allowed_address(url)
-        except Forbidden as error:
-            found.append(("store.url", str(error)))
+        found = unsupported(config, UNSUPPORTED) + missing("pyarrow") + place_mistakes(config)
         if ".." in str(config.get("topics.dir") or "").split("/"):
             found.append(("topics.dir", "It may not lead out of the store"))
         if "FieldPartitioner" in str(config.get("partitioner.class")) and not config.get(
