@@ -234,6 +234,43 @@ def test_changes_while_the_snapshot_is_taken_come_once_and_none_is_missed(
                 created.discard(key)
 
 
+def test_a_transaction_is_one_batch_if_the_connector_sets_the_boundaries(
+    postgres: Postgres, capturing: Any
+) -> None:
+    postgres.run("CREATE TABLE users (id int PRIMARY KEY)")
+    capture = capturing(transaction_boundary="connector")
+    given = {**capture.config, "name": "c", "connector.class": "PostgresConnector"}
+    assert not validate(load_plugins().find("PostgresConnector"), given, DEFAULTS).errors
+    capture.drain()
+    postgres.run("INSERT INTO users SELECT generate_series(1, 100)")
+    task = PostgresSource.TASK(capture.config, capture.offsets)
+    polled, inside = 0, []
+    while found := task.poll():
+        polled += len([each for each in found if each.record is not None])
+        inside.append(task.in_transaction)
+    task.close()
+    assert (polled, inside[-1], set(inside[:-1])) == (100, False, {True})
+
+
+def test_a_slot_moves_on_while_only_other_tables_change(
+    postgres: Postgres, capturing: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the server would keep its whole log for us."""
+    monkeypatch.setattr("penstock.connect.connectors.postgresql.source.ADVANCE_BYTES", 1 << 16)
+    postgres.run("CREATE TABLE users (id int PRIMARY KEY)")
+    postgres.run("CREATE TABLE others (id int, text text)")
+    capture = capturing(table_include_list="public.users", publication_autocreate_mode="filtered")
+    capture.drain()
+    lag = "SELECT pg_current_wal_flush_lsn() - confirmed_flush_lsn FROM pg_replication_slots"
+    for _ in range(3):
+        postgres.run("INSERT INTO others SELECT i, repeat(md5(i::text), 10) FROM generate_series(1, 2000) i")
+        assert int(postgres.run(lag)[0][0]) > 1 << 18
+        assert not capture.batch()
+        assert int(postgres.run(lag)[0][0]) < 1 << 16
+    postgres.run("INSERT INTO users VALUES (1)")
+    assert ops(capture.drain()) == ["c"]
+
+
 def test_a_signal_reads_a_table_again(postgres: Postgres, capturing: Any) -> None:
     postgres.run("CREATE TABLE users (id int PRIMARY KEY)")
     postgres.run("CREATE TABLE debezium_signal (id text PRIMARY KEY, type text, data text)")

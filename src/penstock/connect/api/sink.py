@@ -21,6 +21,12 @@ class SinkTask:
 
     def __init__(self, config: Mapping[str, str]) -> None:
         self.config = config
+        self.rejected: list[tuple[ConnectRecord, Exception]] = []
+
+    def reject(self, record: ConnectRecord, error: Exception) -> None:
+        """For a record of the batch that the target refuses for good. With `errors.tolerance=all` it is passed
+        over and becomes a dead letter; otherwise the task fails. (Kafka's ErrantRecordReporter.)"""
+        self.rejected.append((record, error))
 
     def stored_offsets(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
         """The next offset of each partition as the target has it, for those that it knows. It takes the

@@ -61,6 +61,12 @@ class SourceTask:
     whole: bool = False
     """The batch ends only when `poll` returns nothing, however much that is: for what must not be cut."""
 
+    @property
+    def in_transaction(self) -> bool:
+        """Whether what was polled ends within a transaction of the source. With
+        `transaction.boundary=connector` the batch goes on then, however much it is."""
+        return False
+
     def __init__(self, config: Mapping[str, str], offsets: SourceOffsets) -> None:
         self.config = config
         self.offsets = offsets
@@ -86,6 +92,8 @@ class SourceConnector:
     TASK_NAME: ClassVar[str] = ""
     """The class of a task as it is shown; empty for the name in Python."""
     GUARANTEE: ClassVar[str] = "exactly once: offsets are committed with the records"
+    DEFINES_TRANSACTIONS: ClassVar[bool] = False
+    """Whether its tasks know where transactions of the source end (`transaction.boundary=connector`)."""
     POLL_MS: ClassVar[int] = 500
     """How long an idle source waits before it looks again."""
 

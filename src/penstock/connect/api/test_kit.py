@@ -38,7 +38,8 @@ def run_source(
 def run_sink(
     connector: type[SinkConnector], config: Mapping[str, str], records: Sequence[ConnectRecord]
 ) -> None:
-    """Puts the records with one task, as one batch. Records that the sink has already are not put again."""
+    """Puts the records with one task, as one batch. Records that the sink has already are not put again. The
+    first record that it rejects raises."""
     connector.CONFIG.parse(config)
     made = connector(config)
     task = connector.TASK(made.task_configs(1)[0])
@@ -55,6 +56,8 @@ def run_sink(
     try:
         task.put(new)
         task.flush(ends)
+        for _, error in task.rejected:
+            raise error
     finally:
         task.close()
         made.close()

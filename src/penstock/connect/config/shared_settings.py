@@ -135,7 +135,8 @@ SOURCE: Final = (
         "Exactly once support", "requested or required: every source here is exactly once.",
         validator=one_of("REQUIRED", "REQUESTED", ignore_case=True)),
     key("transaction.boundary", Kind.STRING, "poll", MEDIUM, Width.SHORT, "Exactly Once Support", 3,
-        "Transaction Boundary", "poll: a transaction for each batch. interval: one for each interval.",
+        "Transaction Boundary", "poll: a transaction for each batch. interval: one for each interval. "
+        "connector: no transaction of the source is divided.",
         validator=one_of("INTERVAL", "POLL", "CONNECTOR", ignore_case=True)),
     key("transaction.boundary.interval.ms", Kind.LONG, None, LOW, Width.SHORT, "Exactly Once Support", 4,
         "Transaction boundary interval", "The least time between two transactions."),

@@ -91,7 +91,8 @@ def _cross(plugin: Plugin, config: Mapping[str, str]) -> Iterable[tuple[str, str
     if plugin.kind == "sink":
         yield from _topics(config)
     elif str(config.get("transaction.boundary", "poll")).lower() == "connector":
-        yield "transaction.boundary", NO_BOUNDARIES
+        if not getattr(plugin.connector, "DEFINES_TRANSACTIONS", False):
+            yield "transaction.boundary", NO_BOUNDARIES
     for key in c.PENSTOCK:
         try:
             key.parse(config)

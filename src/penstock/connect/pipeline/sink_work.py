@@ -76,12 +76,12 @@ class _Work:
         task: SinkTask = plugin.connector.TASK(self._config)  # type: ignore[assignment,call-arg]
         try:
             stored = task.stored_offsets(self._ranges.keys())
-            gathered: list[ConnectRecord] = []
+            gathered: list[tuple[ConnectRecord, Row]] = []
             for place, (start, end) in self._ranges.items():
                 for row in read(place, max(start, stored.get(place, start)), end):
                     record = self._converted(conversion, row)
                     if record is not None:
-                        gathered.append(record)
+                        gathered.append((record, row))
                     if len(gathered) >= PUT_AT_ONCE:
                         self._put(task, gathered)
                         gathered = []
@@ -94,25 +94,35 @@ class _Work:
             with suppress(Exception):  # what was flushed is safe, and what was not has failed already
                 task.close()
 
-    def _put(self, task: SinkTask, records: list[ConnectRecord]) -> None:
-        name = type(task).__name__
+    def _put(self, task: SinkTask, gathered: list[tuple[ConnectRecord, Row]]) -> None:
+        name, records = type(task).__name__, [record for record, _ in gathered]
         try:
             self._tolerance.attempt(Stage.TASK_PUT, name, lambda: task.put(records))
         except RecordFailed as failed:
             raise failed.error from failed
         self._records += len(records)
+        rows = {id(record): row for record, row in gathered}
+        for record, error in task.rejected:
+            failed = RecordFailed(Stage.TASK_PUT, name, error)
+            failed.__cause__ = error
+            self._passed_over(failed, rows[id(record)])
+        task.rejected.clear()
 
     def _converted(self, conversion: Conversion, row: Row) -> ConnectRecord | None:
         try:
             return conversion.inward(row)
         except RecordFailed as failed:
-            context = Context(self._batch.connector, self._number, row.topic, row.partition, row.offset)
-            log_failure(self._tolerance, failed, context)
-            if not self._tolerance.passes_over:
-                raise
-            if self._tolerance.dead_letters:
-                self._dead.append(self._dead_letter(failed, context, row))
+            self._passed_over(failed, row)
             return None
+
+    def _passed_over(self, failed: RecordFailed, row: Row) -> None:
+        """A dead letter, or a line in the log; the failure again where nothing is tolerated."""
+        context = Context(self._batch.connector, self._number, row.topic, row.partition, row.offset)
+        log_failure(self._tolerance, failed, context)
+        if not self._tolerance.passes_over:
+            raise failed
+        if self._tolerance.dead_letters:
+            self._dead.append(self._dead_letter(failed, context, row))
 
     def _dead_letter(self, failed: RecordFailed, context: Context, row: Row) -> Row:
         more = tuple(error_headers(failed, context)) if self._tolerance.with_headers else ()

@@ -27,7 +27,7 @@ from penstock.connect.plugins import load_plugins
 
 ROWS_MAX: Final = 50_000
 BYTES_MAX: Final = 32 << 20
-SECONDS_MAX: Final = 1.0
+SECONDS_MAX: Final = 2.0
 """A batch ends when it has so many rows, so many bytes, or after so long."""
 ROWS_AT_ONCE: Final = 10_000
 
@@ -93,8 +93,9 @@ class _Work:
         conversion = Conversion(self._config, self._batch.defaults, tolerance)
         plugin = load_plugins(self._batch.plugin_path).find(self._batch.class_name)
         task: SourceTask = plugin.connector.TASK(self._config, SourceOffsets(self._batch.offsets))  # type: ignore[assignment,call-arg]
+        whole = self._config.get("transaction.boundary", "").lower() == "connector"
         try:
-            for polled in _polls(task):
+            for polled in _polls(task, whole_transactions=whole):
                 yield from self._portion(polled, conversion, tolerance)
         finally:
             task.close()
@@ -153,11 +154,13 @@ def offset_key(connector: str, partition: Place) -> bytes:
     return json_text([connector, dict(partition)]).encode()
 
 
-def _polls(task: SourceTask) -> Iterator[Iterable[SourceRecord]]:
+def _polls(task: SourceTask, *, whole_transactions: bool) -> Iterator[Iterable[SourceRecord]]:
     """Polls until the batch is full; the task's offsets advance between."""
     rows, size, began = 0, 0, SystemClock.monotonic()
-    while task.whole or (
-        rows < ROWS_MAX and size < BYTES_MAX and SystemClock.monotonic() - began < SECONDS_MAX
+    while (
+        (whole_transactions and task.in_transaction)
+        or task.whole
+        or (rows < ROWS_MAX and size < BYTES_MAX and SystemClock.monotonic() - began < SECONDS_MAX)
     ):
         polled = task.poll()
         if not polled:

@@ -5,8 +5,10 @@ Rows become Arrow here, and records of topics become rows.
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from penstock.connect.pipeline.rows import Row
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 DELIVERY_SECONDS = 120.0
+_log = logging.getLogger(__name__)
 
 
 class SparkJobs:
@@ -36,18 +39,39 @@ class SparkJobs:
         from penstock.spark.options import WriteOptions
 
         options = WriteOptions(self._settings.client, None, Codec.NONE, DELIVERY_SECONDS)
-        return write_tasks(self._spark(), len(batch.configs), _emitting(batch), options, transaction)
+        with self._living() as spark:
+            return write_tasks(spark, len(batch.configs), _emitting(batch), options, transaction)
 
     def run(self, batch: SinkBatch, *, read_committed: bool) -> list[bytes]:
         from penstock.spark.connecting import run_tasks
 
         work = _consuming(batch, self._settings.client, read_committed)
-        return run_tasks(self._spark(), len(batch.configs), work)
+        with self._living() as spark:
+            return run_tasks(spark, len(batch.configs), work)
 
     def stop(self) -> None:
         with self._starting:
             if self._session is not None:
                 self._session.stop()
+                self._session = None
+
+    @contextmanager
+    def _living(self) -> Iterator[Any]:
+        """The session. One whose JVM has died is forgotten with the batch that finds out."""
+        spark = self._spark()
+        try:
+            yield spark
+        except Exception:
+            self._forget_if_lost(spark)
+            raise
+
+    def _forget_if_lost(self, spark: Any) -> None:
+        from penstock.spark import lost
+
+        with self._starting:
+            if self._session is spark and lost.is_lost(spark):
+                _log.warning("Spark's JVM has died: the next batch starts another one")
+                lost.forget()
                 self._session = None
 
     def _spark(self) -> Any:

@@ -32,6 +32,9 @@ _COLUMNS: Final = """
     LEFT JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary
     WHERE n.nspname = %s AND c.relname = %s AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
     ORDER BY a.attnum"""
+_LOOK: Final = """
+    SELECT pg_current_wal_flush_lsn() - '0/0'::pg_lsn, confirmed_flush_lsn - '0/0'::pg_lsn, plugin, database
+    FROM pg_replication_slots WHERE slot_name = %s"""
 _PEEK: Final = """
     SELECT data FROM pg_logical_slot_peek_binary_changes(
         %s, NULL, %s, 'proto_version', '1', 'publication_names', %s)"""
@@ -107,6 +110,17 @@ class Server:
             )
         return bool(found)
 
+    def look(self) -> tuple[int, int] | None:
+        """Where the server's log ends, and up to where the slot was read; None if the slot is gone. One
+        question: an idle connector asks it ten times a second."""
+        found = self._asked(_LOOK, self._slot)
+        if not found:
+            return None
+        position, confirmed, plugin, database = found[0]
+        if (plugin, database) != ("pgoutput", self.database):
+            raise ConnectError(f"the slot {self._slot} is another's: {plugin} of the database {database}")
+        return int(position), int(confirmed)
+
     def confirmed(self) -> int:
         [(lsn,)] = self._asked(
             "SELECT confirmed_flush_lsn - '0/0'::pg_lsn FROM pg_replication_slots WHERE slot_name = %s",
@@ -142,10 +156,6 @@ class Server:
     def advance(self, lsn: int) -> None:
         if lsn > self.confirmed():
             self._asked(f"SELECT pg_replication_slot_advance(%s, {_LSN})", self._slot, lsn_text(lsn))
-
-    def position(self) -> int:
-        [(lsn,)] = self._asked("SELECT pg_current_wal_lsn() - '0/0'::pg_lsn")
-        return int(lsn)
 
     def run(self, statement: str) -> None:
         with _retriable():

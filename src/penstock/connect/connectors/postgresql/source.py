@@ -33,7 +33,7 @@ from penstock.connect.errors import ConnectError, RetriableError
 if TYPE_CHECKING:
     from penstock.connect.connectors.postgresql.server import Server
 
-CHANGES_MAX: Final = 20_000
+CHANGES_MAX: Final = 50_000
 """After so many changed rows a batch ends with the transaction that reaches it."""
 ADVANCE_BYTES: Final = 4 << 20
 """So much of the log that says nothing of our tables makes the slot move on by itself."""
@@ -65,6 +65,10 @@ class PostgresTask(SourceTask):
             ),
             self._settings["tombstones.on.delete"],
         )
+
+    @property
+    def in_transaction(self) -> bool:
+        return bool(self._at.get("events"))
 
     def poll(self) -> Sequence[SourceRecord]:
         if self._portions is None:
@@ -276,6 +280,7 @@ class PostgresSource(SourceConnector):
         "exactly once: the position in the server's log is committed with the records, and the slot moves "
         "after that"
     )
+    DEFINES_TRANSACTIONS: ClassVar = True
     POLL_MS: ClassVar = 100
 
     def __init__(self, config: Mapping[str, str]) -> None:
@@ -284,6 +289,8 @@ class PostgresSource(SourceConnector):
         self._settings = self.CONFIG.parse(config)
         self._place = {"server": self._settings["topic.prefix"]}
         self._server: Server | None = None
+        self._empty_up_to = -1
+        """The log says nothing of our tables up to here."""
         self._beat_at = SystemClock.monotonic()
 
     @classmethod
@@ -312,18 +319,22 @@ class PostgresSource(SourceConnector):
             return True
         if self._settings["snapshot.mode"] == "initial_only":
             return False
-        if not server.slot_exists():
+        looked = server.look()
+        if looked is None:
             raise ConnectError(
                 f"the slot {self._settings['slot.name']} is gone, and with it the changes since this "
                 f"connector ran. "
                 "Reset its offsets, so that it takes a snapshot and makes a new slot"
             )
-        server.advance(int(at["lsn"]))  # it may have lost what it knew, or missed to be told
-        position = server.position()
-        if server.has_changes():
-            return True
-        if position - server.confirmed() > ADVANCE_BYTES:
-            server.advance(position)  # nothing up to there concerns us
+        position, confirmed = looked
+        if confirmed < int(at["lsn"]):  # it may have lost what it knew, or missed to be told
+            server.advance(int(at["lsn"]))
+        if position != self._empty_up_to:
+            if server.has_changes():
+                return True
+            self._empty_up_to = position
+            if position - confirmed > ADVANCE_BYTES:
+                server.advance(position)  # nothing up to there concerns us
         return self._heartbeat_due(server)
 
     def _heartbeat_due(self, server: Server) -> bool:
