@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
+from penstock.connect.api import ConnectRecord
 from penstock.connect.api.guards import ALLOWED_PATHS
 from penstock.connect.config.validation import Defaults
-from penstock.connect.errors import RetriableError
+from penstock.connect.connectors.file_stream.sink import FileStreamSinkTask
+from penstock.connect.errors import DataError, RetriableError
 from penstock.connect.pipeline.rows import Row
 from penstock.connect.pipeline.sink_work import SinkBatch
 from penstock.connect.pipeline.source_work import SourceBatch
@@ -149,6 +151,21 @@ def test_a_tolerated_record_of_a_sink_becomes_a_dead_letter_with_kafkas_headers(
     assert headers["offset"] == b"0"
     assert headers["class.name"] == JSON.encode()
     assert headers["exception.class.name"] == b"org.apache.kafka.connect.errors.DataException"
+
+
+def test_a_record_that_the_target_refuses_becomes_a_dead_letter_or_fails_the_task(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def put(task: FileStreamSinkTask, records: list[ConnectRecord]) -> None:
+        task.reject(records[1], DataError("not this one"))
+
+    monkeypatch.setattr(FileStreamSinkTask, "put", put)
+    tolerant = {"errors.tolerance": "all", "errors.deadletterqueue.topic.name": "dead"}
+    told, dead = sink(tmp_path, rows_of(b"a", b"b"), **tolerant)
+    assert (told["error"], [each.value for each in dead]) == (None, [b"b"])
+    told, dead = sink(tmp_path, rows_of(b"a", b"b", b"c", b"d"))
+    assert "not this one" in told["error"]
+    assert (told["ends"], dead) == ([], [])
 
 
 def test_a_passing_error_is_tried_again_until_the_timeout() -> None:

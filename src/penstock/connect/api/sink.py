@@ -24,8 +24,8 @@ class SinkTask:
         self.rejected: list[tuple[ConnectRecord, Exception]] = []
 
     def reject(self, record: ConnectRecord, error: Exception) -> None:
-        """For a record of the batch that the target refuses for good. With `errors.tolerance=all` it is passed
-        over and becomes a dead letter; otherwise the task fails. (Kafka's ErrantRecordReporter.)"""
+        """Called from `put` for a record that the target refuses for good. With `errors.tolerance=all` it is
+        passed over and becomes a dead letter; otherwise the task fails. (Kafka's ErrantRecordReporter.)"""
         self.rejected.append((record, error))
 
     def stored_offsets(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:

@@ -96,17 +96,21 @@ class _Work:
 
     def _put(self, task: SinkTask, gathered: list[tuple[ConnectRecord, Row]]) -> None:
         name, records = type(task).__name__, [record for record, _ in gathered]
+
+        def put() -> None:
+            task.rejected.clear()  # of an attempt that failed
+            task.put(records)
+
         try:
-            self._tolerance.attempt(Stage.TASK_PUT, name, lambda: task.put(records))
+            self._tolerance.attempt(Stage.TASK_PUT, name, put)
         except RecordFailed as failed:
             raise failed.error from failed
         self._records += len(records)
         rows = {id(record): row for record, row in gathered}
         for record, error in task.rejected:
-            failed = RecordFailed(Stage.TASK_PUT, name, error)
-            failed.__cause__ = error
-            self._passed_over(failed, rows[id(record)])
-        task.rejected.clear()
+            refused = RecordFailed(Stage.TASK_PUT, name, error)
+            refused.__cause__ = error
+            self._passed_over(refused, rows[id(record)])
 
     def _converted(self, conversion: Conversion, row: Row) -> ConnectRecord | None:
         try:
