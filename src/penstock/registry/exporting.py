@@ -17,6 +17,7 @@ from penstock.registry.records import ExporterStateValue, ExporterValue, Key, Re
 from penstock.registry.requests import ExporterRequest, NameAnswer
 from penstock.registry.state import State, target_of
 from penstock.registry.subjects import DEFAULT, WILDCARD, Subject, parse_subject
+from penstock.settings.secret_files import is_secret
 
 CONTEXT_TYPES: Final = ("AUTO", "CUSTOM", "NONE", "DEFAULT")
 EXPORTERS_MAX: Final = 100
@@ -157,10 +158,7 @@ def destination(exporter: ExporterValue, subject: Subject, source: str) -> Subje
 
 def shown_config(config: dict[str, str]) -> dict[str, str]:
     """Settings without secrets."""
-    hidden = ("password", "secret", "user.info", "token")
-    return {
-        name: "[hidden]" if any(word in name for word in hidden) else value for name, value in config.items()
-    }
+    return {name: "[hidden]" if is_secret(name) else value for name, value in config.items()}
 
 
 def _body(exporter: ExporterValue, subject: Subject, value: SchemaValue, source: str) -> dict[str, Any]:

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 _SECRET: Final = re.compile(
-    r"(?:^|[._-])(?:password|secret|secret\.key|jaas\.config|keystore\.key|encoder\.secret|credentials?|token)$"
+    r"(?:password|passwd|secret|secret\.key|access\.key|keystore\.key|api[._-]?key|credentials?|token|jaas\.config"
+    r"|user\.info)$"
 )
 _KEYSTORE: Final = "ssl.keystore.location"
 _FILE_VARIABLE: Final = re.compile(r"\$\{[^}:]*:(/[^}:]*):([^}]*)\}")

@@ -7,6 +7,7 @@ from typing import Any, Final
 from penstock.plan.describe import describe
 from penstock.plan.plan import Plan
 from penstock.plan.rules import rewrite
+from penstock.settings.secret_files import is_secret
 from penstock.sql import statements as s
 from penstock.sql.analysis.query import analyse_query
 from penstock.sql.errors import SqlError
@@ -127,10 +128,10 @@ class _Look:
 
     def _properties(self) -> Entity:
         values = {**self._server.settings.values, **self._state.system}
-        values = {name: text for name, text in values.items() if "password" not in name.lower()}
         for name in self._session.overwritten:
             full = name if name.startswith("ksql.") else f"ksql.streams.{name}"
             values[full] = self._session.properties[name]
+        values = {name: text for name, text in values.items() if not is_secret(name)}
         listed = [
             {
                 "name": name,

@@ -12,10 +12,8 @@ from typing import Final
 
 from penstock.connect.api.config_def import HIDDEN
 from penstock.connect.plugins import Plugin
+from penstock.settings.secret_files import is_secret
 
-_SECRET: Final = re.compile(
-    r"(password|passwd|secret|token|api\.?key|jaas\.config|user\.info)$", re.IGNORECASE
-)
 SHORTEST: Final = 3
 """A shorter secret is no secret, and to hide it would spoil every text."""
 _VARIABLES: Final = re.compile(r"(\$\{[^}]*\})+")
@@ -30,7 +28,7 @@ def without_secrets(config: Mapping[str, str], plugin: Plugin | None = None) -> 
 def _shown(name: str, value: str, declared: frozenset[str]) -> str:
     if _VARIABLES.fullmatch(str(value)):
         return value
-    if name in declared or _SECRET.search(name):
+    if name in declared or is_secret(name):
         return HIDDEN
     return _URL_PASSWORD.sub(rf"\1{HIDDEN}@", str(value))
 
@@ -40,7 +38,7 @@ def redacted(text: str, config: Mapping[str, str], shown: Mapping[str, str], plu
     declared = plugin.connector.CONFIG.secret
     for name, value in config.items():
         from_provider = shown.get(name, value) != value
-        if len(value) >= SHORTEST and (from_provider or name in declared or _SECRET.search(name)):
+        if len(value) >= SHORTEST and (from_provider or name in declared or is_secret(name)):
             text = text.replace(value, HIDDEN)
     return _URL_PASSWORD.sub(rf"\1{HIDDEN}@", text)
 
