@@ -112,13 +112,26 @@ class Emitter:
         is_latest: bool = True,
     ) -> None:
         if self.cached:
-            held = self._held.pop(raw_key, None)  # rows are emitted in the order of their last change
-            first_old = old if held is None else held[0]
-            metadata = self._context.task.metadata
-            self._held[raw_key] = (first_old, key, new, timestamp, headers, is_latest, metadata)
+            self.hold(raw_key, key, new, old, timestamp, headers, is_latest, self._context.task.metadata)
         else:
             change = Change(new, old if self._send_old else None, is_latest)
             self._context.forward(Record(key, change, timestamp, headers))
+
+    def hold(
+        self,
+        raw_key: bytes,
+        key: Any,
+        new: Any,
+        old: Any,
+        timestamp: int,
+        headers: Headers,
+        is_latest: bool,
+        metadata: Metadata | None,
+    ) -> None:
+        """Keep a change until the step ends. Rows are emitted in the order of their last change."""
+        held = self._held.pop(raw_key, None)
+        first_old = old if held is None else held[0]
+        self._held[raw_key] = (first_old, key, new, timestamp, headers, is_latest, metadata)
 
     def flush(self) -> None:
         """Forward what was held back, as if each key had changed once."""

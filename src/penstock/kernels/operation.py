@@ -11,13 +11,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.kernels.context import Context, Getter, Process
-from penstock.kernels.record import Stamped
+from penstock.kernels.record import Headers, Stamped
 
 Function = Callable[..., Any]
 ViewOf = Callable[[str], Getter]
 StoresOf = Callable[[str], tuple[str, ...]]
 AskOld = Callable[[str, bool], bool]
 Parents = tuple[str, ...]
+Rows = list[tuple[Any, Any, int, Headers]]
+"""Records as plain tuples: key, value, timestamp, headers."""
+RowsFunction = Callable[[Rows], Rows]
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,10 @@ class Operation:
     def bind(self, context: Context) -> Process:
         """The function that takes a record; called once for each task."""
         raise NotImplementedError(type(self).__name__)
+
+    def bind_rows(self) -> RowsFunction | None:
+        """The same for many records at once; none where records must be taken one by one."""
+        return None
 
     def own_stores(self) -> tuple[str, ...]:
         return ()

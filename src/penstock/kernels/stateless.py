@@ -1,11 +1,15 @@
-"""Operators without state: map, filter, branch and their kin, and the way out of a table into a stream."""
+"""Operators without state: map, filter, branch and their kin, and the way out of a table into a stream.
+
+Those that call nothing but a function of key and value also work on many records at once (`bind_rows`): one
+comprehension costs a fifth of a call for each record.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from penstock.kernels.context import Context, Process
-from penstock.kernels.operation import Function, Operation
+from penstock.kernels.operation import Function, Operation, Rows, RowsFunction
 from penstock.kernels.record import Record
 
 
@@ -23,6 +27,10 @@ class Filter(Operation):
 
         return process
 
+    def bind_rows(self) -> RowsFunction:
+        predicate, negate = self.predicate, self.negate
+        return lambda rows: [row for row in rows if bool(predicate(row[0], row[1])) is not negate]
+
 
 @dataclass(frozen=True)
 class Map(Operation):
@@ -37,6 +45,15 @@ class Map(Operation):
 
         return process
 
+    def bind_rows(self) -> RowsFunction:
+        function = self.function
+
+        def process(rows: Rows) -> Rows:
+            pairs = ((function(row[0], row[1]), row) for row in rows)
+            return [(key, value, row[2], row[3]) for (key, value), row in pairs]
+
+        return process
+
 
 @dataclass(frozen=True)
 class SelectKey(Operation):
@@ -45,6 +62,10 @@ class SelectKey(Operation):
     def bind(self, context: Context) -> Process:
         function, forward = self.function, context.forward
         return lambda record: forward(record.with_key(function(record.key, record.value)))
+
+    def bind_rows(self) -> RowsFunction:
+        function = self.function
+        return lambda rows: [(function(k, v), v, at, headers) for k, v, at, headers in rows]
 
 
 @dataclass(frozen=True)
@@ -57,6 +78,12 @@ class MapValues(Operation):
         if self.with_key:
             return lambda record: forward(record.with_value(function(record.key, record.value)))
         return lambda record: forward(record.with_value(function(record.value)))
+
+    def bind_rows(self) -> RowsFunction:
+        function = self.function
+        if self.with_key:
+            return lambda rows: [(k, function(k, v), at, headers) for k, v, at, headers in rows]
+        return lambda rows: [(k, function(v), at, headers) for k, v, at, headers in rows]
 
 
 @dataclass(frozen=True)
@@ -71,6 +98,12 @@ class FlatMap(Operation):
                 forward(Record(key, value, record.timestamp, record.headers))
 
         return process
+
+    def bind_rows(self) -> RowsFunction:
+        function = self.function
+        return lambda rows: [
+            (key, value, at, headers) for k, v, at, headers in rows for key, value in function(k, v)
+        ]
 
 
 @dataclass(frozen=True)
@@ -87,6 +120,14 @@ class FlatMapValues(Operation):
                 forward(record.with_value(value))
 
         return process
+
+    def bind_rows(self) -> RowsFunction:
+        function = self.function
+        if self.with_key:
+            return lambda rows: [
+                (k, new, at, headers) for k, v, at, headers in rows for new in function(k, v)
+            ]
+        return lambda rows: [(k, new, at, headers) for k, v, at, headers in rows for new in function(v)]
 
 
 @dataclass(frozen=True)
@@ -137,6 +178,9 @@ class PassThrough(Operation):
     def bind(self, context: Context) -> Process:
         return context.forward
 
+    def bind_rows(self) -> RowsFunction:
+        return lambda rows: rows
+
 
 @dataclass(frozen=True)
 class RepartitionFilter(Operation):
@@ -156,6 +200,11 @@ class RepartitionFilter(Operation):
                 forward(record)
 
         return process
+
+    def bind_rows(self) -> RowsFunction:
+        if self.keep_null_keys:
+            return lambda rows: rows
+        return lambda rows: [row for row in rows if row[0] is not None]
 
 
 @dataclass(frozen=True)

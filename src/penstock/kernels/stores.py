@@ -30,6 +30,10 @@ class KeyValueStore:
         self._key, self._value, self._task = key_serde, value_serde, task
         self.live = None if cells.reports_puts else LiveRows(cells, self._write)
 
+    @property
+    def key_serde(self) -> Serde[Any]:
+        return self._key
+
     def raw_key(self, key: Any) -> bytes:
         raw = to_bytes(self._key, self.topic, key)
         assert raw is not None, f"{self.name} takes no null keys"

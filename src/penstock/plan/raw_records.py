@@ -38,6 +38,43 @@ class Produced(NamedTuple):
     partition: int | None = None
 
 
+class RecordColumns(NamedTuple):
+    """Records of one topic, column by column, in the order in which a task takes them."""
+
+    topic: str
+    partitions: Sequence[int]
+    offsets: Sequence[int]
+    timestamps: Sequence[int]
+    keys: Sequence[bytes | None]
+    values: Sequence[bytes | None]
+    headers: Sequence[Headers]
+
+    def records(self) -> Iterator[RawRecord]:
+        return map(self.record, range(len(self.keys)))
+
+    def record(self, at: int) -> RawRecord:
+        return RawRecord(
+            self.topic,
+            self.partitions[at],
+            self.offsets[at],
+            self.timestamps[at],
+            self.keys[at],
+            self.values[at],
+            self.headers[at],
+        )
+
+
+class ProducedColumns(NamedTuple):
+    """Records that a task has produced, column by column."""
+
+    keys: Sequence[bytes | None]
+    values: Sequence[bytes | None]
+    topics: Sequence[str]
+    partitions: Sequence[int | None]
+    timestamps: Sequence[int]
+    headers: Sequence[Headers]
+
+
 class BadRecord(RuntimeError):
     """A record whose bytes cannot be read, in an application that must not go on without it."""
 

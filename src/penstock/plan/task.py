@@ -18,15 +18,24 @@ from penstock.kernels.cells import Cells, Entry, OnPut
 from penstock.kernels.context import Context, Getter, Process, TaskState
 from penstock.kernels.emitted_rows import EmittedRows
 from penstock.kernels.expressions import NeedsSpark
-from penstock.kernels.operation import TableOperation
+from penstock.kernels.operation import Operation, TableOperation
 from penstock.kernels.record import UNKNOWN_TIME, Metadata, Record
 from penstock.kernels.serdes import SerdeError, from_bytes, to_bytes
 from penstock.kernels.timestamps import OWN_TIME, Incoming
+from penstock.plan.batch_paths import BatchPath, batch_path, metadata_of
 from penstock.plan.failures import Failure, OnFailure, ProcessingError, fail_processing, failing_node
 from penstock.plan.nodes import Node, Sink, Source
 from penstock.plan.plan import Plan
 from penstock.plan.punctuation import Punctuators
-from penstock.plan.raw_records import OnBadRecord, Produced, RawRecord, fail, merged
+from penstock.plan.raw_records import (
+    OnBadRecord,
+    Produced,
+    ProducedColumns,
+    RawRecord,
+    RecordColumns,
+    fail,
+    merged,
+)
 from penstock.plan.row_functions import bound_operation
 
 PUNCTUATORS: Final = "punctuators"  # the mark under which their next times are saved
@@ -57,6 +66,7 @@ class _Inlet(NamedTuple):
     source: Source
     process: Process
     own_time: bool  # a record counts with the time that it has
+    batch_path: BatchPath | None  # takes many records at once
 
 
 class _Views:
@@ -157,13 +167,15 @@ class Task:
             if isinstance(operation, Sink):
                 self._processes[context.name] = self._sink(operation)
             else:
-                bound = bound_operation(operation, self._environment(context.name))
-                self._processes[context.name] = bound.bind(context)
+                self._processes[context.name] = self._bound(self.plan.by_name[context.name]).bind(context)
             if self._on_failure is not fail_processing:
                 self._processes[context.name] = self._guarded(context.name, self._processes[context.name])
         for context in self._contexts:
             children = self.plan.children[context.name]
             context.children = [(child, self._processes[child]) for child in children]
+
+    def _bound(self, node: Node) -> Operation:
+        return bound_operation(node.operation, self._environment(node.name))
 
     def _environment(self, node: str) -> Environment:
         """What the expressions of a node get from outside: the host's clock, and its log of failures."""
@@ -260,6 +272,39 @@ class Task:
         except Exception as error:
             self._handle(error, failing_node(error.__traceback__, self.source_of(topic)[0].name))
 
+    def take(self, columns: RecordColumns) -> list[ProducedColumns]:
+        """Take records of one topic, at once where the plan has a path for it. What that path produced is
+        returned; everything else is among the outputs.
+        """
+        if not columns.keys:
+            return []
+        inlet = self._inlets.get(columns.topic) or self._inlet(columns.topic)
+        if inlet.batch_path is not None and not self.punctuators.dues and min(columns.timestamps) >= 0:
+            outputs = len(self.outputs)
+            try:
+                produced = inlet.batch_path(columns)
+            except Exception:  # one by one it is found out which record failed, and what becomes of it
+                del self.outputs[outputs:]
+            else:
+                self._note_times(columns)
+                return produced
+        for raw in columns.records():
+            self.process(raw)
+        return []
+
+    def _note_times(self, columns: RecordColumns) -> None:
+        """What `process` notes of each record."""
+        topic, times, last = columns.topic, self._partition_times, len(columns.keys) - 1
+        newest: dict[int, int] = {}
+        for partition, timestamp in zip(columns.partitions, columns.timestamps, strict=True):
+            if timestamp > newest.get(partition, UNKNOWN_TIME):
+                newest[partition] = timestamp
+        for partition, timestamp in newest.items():
+            times[topic, partition] = max(times.get((topic, partition), UNKNOWN_TIME), timestamp)
+        self.state.stream_time = max(self.state.stream_time, *newest.values())
+        self.state.metadata = metadata_of(columns, last)
+        self._raw = columns.record(last)
+
     def extracts_times(self, topic: str) -> bool:
         """Whether records of a topic count with another time than their own."""
         return not (self._inlets.get(topic) or self._inlet(topic)).own_time
@@ -292,8 +337,12 @@ class Task:
 
     def _inlet(self, topic: str) -> _Inlet:
         node, source = self.source_of(topic)
-        inlet = _Inlet(source, self._processes[node.name], isinstance(source.extractor, OWN_TIME))
-        self._inlets[topic] = inlet
+        own_time = isinstance(source.extractor, OWN_TIME)
+        path = None
+        if own_time and not source.is_global:
+            contexts = {context.name: context for context in self._contexts}
+            path = batch_path(self.plan, node, source, contexts, self._bound, self.state.application_id)
+        inlet = self._inlets[topic] = _Inlet(source, self._processes[node.name], own_time, path)
         return inlet
 
     def source_of(self, topic: str) -> tuple[Node, Source]:

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from penstock.kernels.cells import Cell
-from penstock.plan.raw_records import RawRecord, fail
+from penstock.plan.raw_records import ProducedColumns, RawRecord, fail
 from penstock.plan.task import Snapshot
 from penstock.spark.host import restoring, rows, task_cache, work
 from penstock.spark.host.internal_topics import internal_topics
@@ -85,7 +85,7 @@ class LocalHost:
         for place in dict.fromkeys((record.topic, record.partition) for record in raw):
             mine = [record for record in raw if (record.topic, record.partition) == place]
             topics, partitions, offsets, times, keys, values, headers = map(list, zip(*mine, strict=True))
-            columns = rows.ProducedColumns(keys, values, topics, partitions, times, headers)
+            columns = ProducedColumns(keys, values, topics, partitions, times, headers)
             table = rows.with_columns(
                 rows.produced_table(columns, 0, 0, 0, 0), offset=pa.array(offsets, pa.int64())
             )

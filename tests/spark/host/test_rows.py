@@ -6,9 +6,9 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.plan.raw_records import RawRecord, merged
+from penstock.plan.raw_records import ProducedColumns, RawRecord, merged
 from penstock.spark.host import rows
-from penstock.spark.host.rows import FINAL, ProducedColumns
+from penstock.spark.host.rows import FINAL
 
 PLACES = st.sampled_from([("a", 0), ("a", 1), ("b", 0)])
 

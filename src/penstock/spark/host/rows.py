@@ -8,7 +8,7 @@ keep.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 from penstock.client.arrow.columns import ROWS
 from penstock.client.arrow.routing import binary_input
 from penstock.kernels.record import Headers
+from penstock.plan.raw_records import ProducedColumns, RecordColumns
 from penstock.spark.arrow import full_schema
 from penstock.wire.pack import partitions_of_keys
 
@@ -47,17 +48,6 @@ _HEADERS: Final = _ARROW.field("headers").type
 _TIME: Final = _ARROW.field("timestamp").type
 
 Longs = npt.NDArray[np.int64]
-
-
-class ProducedColumns(NamedTuple):
-    """Records that a task has produced, column by column."""
-
-    keys: Sequence[bytes | None]
-    values: Sequence[bytes | None]
-    topics: Sequence[str]
-    partitions: Sequence[int | None]
-    timestamps: Sequence[int]
-    headers: Sequence[Headers]
 
 
 def produced_table(columns: ProducedColumns, run: Any, shard: Any, source: int, first: int) -> pa.Table:
@@ -138,8 +128,16 @@ def milliseconds(table: pa.Table | pa.RecordBatch) -> Longs:
 
 def records(table: pa.Table | pa.RecordBatch) -> Iterable[tuple[Any, ...]]:
     """The fields of a raw record, row by row."""
-    columns = (
-        table["topic"].to_pylist(),
+    return zip(table["topic"].to_pylist(), *_columns(table), strict=True)
+
+
+def columns_of(table: pa.Table, topic: str) -> RecordColumns:
+    """The fields of raw records that all are of one topic."""
+    return RecordColumns(topic, *_columns(table))
+
+
+def _columns(table: pa.Table | pa.RecordBatch) -> tuple[list[Any], ...]:
+    return (
         table["partition"].to_pylist(),
         table["offset"].to_pylist(),
         milliseconds(table).tolist(),
@@ -147,7 +145,6 @@ def records(table: pa.Table | pa.RecordBatch) -> Iterable[tuple[Any, ...]]:
         table["value"].to_pylist(),
         headers_of(table),
     )
-    return zip(*columns, strict=True)
 
 
 def headers_of(table: pa.Table | pa.RecordBatch) -> list[Headers]:

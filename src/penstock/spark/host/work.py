@@ -15,12 +15,12 @@ import pyarrow as pa
 from pyspark import Broadcast, TaskContext, cloudpickle
 
 from penstock.kernels.serdes import SerdeError, from_bytes
-from penstock.plan.raw_records import Produced, RawRecord
+from penstock.plan.raw_records import Produced, ProducedColumns, RawRecord
 from penstock.plan.task import Snapshot, Task
 from penstock.spark.host import rows, task_cache
 from penstock.spark.host.program import BatchAttempt, Program
 from penstock.spark.host.restoring import marks_of, marks_topic
-from penstock.spark.host.rows import FINAL, RUN, SHARD, SOURCE, UNREADABLE, ProducedColumns
+from penstock.spark.host.rows import FINAL, RUN, SHARD, SOURCE, UNREADABLE
 from penstock.spark.host.stages import Stage, SubtopologyRun
 from penstock.spark.host.state_files import StateFiles
 from penstock.spark.host.task_cache import CachedTask
@@ -84,7 +84,7 @@ class _Shard:
                     task = tasks[run.group] = task_cache.new_task(
                         self._program, self._attempt, run.group, self._partition
                     )
-                yield from self._sent(task.step(_records(part, np.arange(part.num_rows))))
+                yield from self._given(task, part)
         for task in tasks.values():
             task.close()
 
@@ -100,12 +100,36 @@ class _Shard:
                 yield from self._passed_on(part.take(rows.source_order(part)))
         if not run.keeps_state:
             task = task_cache.new_task(self._program, self._attempt, run.group, shard)
-            yield from self._sent(task.step(_merged(task, mine)))
+            if mine is not None:
+                yield from self._given(task, mine)
             task.close()
             return
         cached = task_cache.take(self._program, self._attempt, run, shard)
-        yield from self._sent(_step(cached.task, mine, self._attempt.now_ms))
+        cached.task.state.now_ms = self._attempt.now_ms
+        if mine is not None:
+            yield from self._taken(cached.task, mine)
+        cached.task.advance_wall_clock(self._attempt.now_ms)
+        cached.task.flush()
+        yield from self._sent(cached.task.take_outputs())
         yield from self._logged(cached, run, shard)
+
+    def _given(self, task: Task, table: pa.Table) -> Iterator[pa.RecordBatch]:
+        """What a task without state of its own makes of rows."""
+        yield from self._taken(task, table)
+        task.flush()
+        yield from self._sent(task.take_outputs())
+
+    def _taken(self, task: Task, table: pa.Table) -> Iterator[pa.RecordBatch]:
+        """Let a task take rows in Kafka's order. Rows of one topic may be taken at once."""
+        topics = table["topic"].unique().to_pylist()
+        times = partial(_times, task) if any(map(task.extracts_times, topics)) else None
+        table = _in_order(table, rows.merge_order(table, times))
+        if len(topics) == 1:
+            for columns in task.take(rows.columns_of(table, topics[0])):
+                yield from self._routed(columns.topics[0], columns)
+            return
+        for record in map(RawRecord._make, rows.records(table)):
+            task.process(record)
 
     def _logged(self, cached: CachedTask, run: SubtopologyRun, shard: int) -> Iterator[pa.RecordBatch]:
         """The rows for the changelogs; the state is saved as this step's."""
@@ -170,7 +194,8 @@ class _Shard:
 
     def _letters(self, unreadable: pa.Table) -> Iterator[Produced]:
         """Rows that the JVM could not read are treated as every poison pill."""
-        for raw in _records(unreadable, rows.source_order(unreadable)):
+        unreadable = _in_order(unreadable, rows.source_order(unreadable))
+        for raw in map(RawRecord._make, rows.records(unreadable)):
             source = next(source for source in self._program.computed if source.reads(raw.topic))
             try:
                 from_bytes(source.key_serde, raw.topic, raw.key)
@@ -210,8 +235,11 @@ class _Shard:
         for topic, produced in by_topic.items():
             topics, keys, values, times, headers, partitions = zip(*produced, strict=True)
             columns = ProducedColumns(keys, values, topics, partitions, times, headers)
-            taker = self._program.internal.get(topic)
-            yield from self._finished(columns) if taker is None else self._internal(columns, taker, topic)
+            yield from self._routed(topic, columns)
+
+    def _routed(self, topic: str, columns: ProducedColumns) -> Iterator[pa.RecordBatch]:
+        taker = self._program.internal.get(topic)
+        yield from self._finished(columns) if taker is None else self._internal(columns, taker, topic)
 
     def _internal(
         self, columns: ProducedColumns, taker: SubtopologyRun, topic: str
@@ -246,27 +274,9 @@ class _Shard:
         )
 
 
-def _step(task: Task, mine: pa.Table | None, now_ms: int) -> list[Produced]:
-    task.state.now_ms = now_ms
-    for record in _merged(task, mine):
-        task.process(record)
-    task.advance_wall_clock(now_ms)
-    task.flush()
-    return task.take_outputs()
-
-
-def _merged(task: Task, table: pa.Table | None) -> Iterable[RawRecord]:
-    if table is None:
-        return ()
-    extracted = any(task.extracts_times(topic) for topic in table["topic"].unique().to_pylist())
-    return _records(table, rows.merge_order(table, partial(_times, task) if extracted else None))
-
-
 def _times(task: Task, table: pa.Table) -> list[int]:
     return task.times(list(map(RawRecord._make, rows.records(table))))
 
 
-def _records(table: pa.Table, order: Any) -> Iterable[RawRecord]:
-    if not np.array_equal(order, np.arange(len(order))):
-        table = table.take(order)
-    return map(RawRecord._make, rows.records(table))
+def _in_order(table: pa.Table, order: Any) -> pa.Table:
+    return table if np.array_equal(order, np.arange(len(order))) else table.take(order)
