@@ -6,7 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from penstock.connect.api.guards import ALLOWED_PATHS, Forbidden, allowed_address, allowed_path, path_mistakes
+from penstock.connect.api.guards import (
+    ALLOWED_PATHS,
+    Forbidden,
+    allowed_address,
+    allowed_host,
+    allowed_path,
+    path_mistakes,
+)
+from penstock.connect.converters.table import converter
+from penstock.connect.errors import ConfigError
 
 
 def test_paths_stay_within_what_the_worker_allows(tmp_path: Path) -> None:
@@ -50,6 +59,19 @@ def test_paths_stay_within_what_the_worker_allows(tmp_path: Path) -> None:
 def test_addresses_where_clouds_keep_credentials_are_not_reached(url: str) -> None:
     with pytest.raises(Forbidden, match="may not reach"):
         allowed_address(url)
+
+
+@pytest.mark.parametrize("host", ["a.example,169.254.169.254", "/var/run/postgresql", "@abstract", "a b"])
+def test_only_one_host_may_be_named(host: str) -> None:
+    """libpq would try each host of a list, and takes a path for a socket."""
+    with pytest.raises(Forbidden, match="one host"):
+        allowed_host(host)
+
+
+@pytest.mark.parametrize("url", ["http://169.254.169.254/", "http://127.0.0.1:8081,http://169.254.169.254"])
+def test_a_registry_of_a_connector_is_no_way_to_such_an_address(url: str) -> None:
+    with pytest.raises(ConfigError, match="may not reach"):
+        converter("value.converter", "Avro", {"schema.registry.url": url}, is_key=False)
 
 
 def test_other_addresses_are_reached() -> None:

@@ -51,7 +51,7 @@ def typed(draw: Any, depth: int = 2) -> tuple[Schema, Any]:
 
 
 @given(typed(), st.booleans())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_a_value_is_written_as_the_long_way_writes_it_and_read_back(
     pair: tuple[Schema, Any], defaults: bool
 ) -> None:

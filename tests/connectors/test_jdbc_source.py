@@ -232,6 +232,7 @@ def test_every_mistake_of_a_configuration_is_reported_at_once() -> None:
     [
         "jdbc:postgresql://169.254.169.254/latest",
         "jdbc:sqlite:/etc/passwd",
+        "jdbc:postgresql://db.example,169.254.169.254/x",
         "jdbc:postgresql://127.0.0.1/x?sslrootcert=/etc/passwd",
         "jdbc:postgresql://127.0.0.1/x?currentSchema=a%20-c%20b",
         "file:///etc/passwd",

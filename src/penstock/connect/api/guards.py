@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import re
 import socket
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,6 +19,8 @@ from penstock.connect.errors import ConnectError
 
 ALLOWED_PATHS: Final = "penstock.worker.allowed.paths"
 SETTING: Final = "penstock.allowed.paths"
+_ONE_HOST: Final = re.compile(r"[^\s,/\\@]+")
+"""Drivers take more for a host than one: several with commas between them, or the path of a socket."""
 _METADATA: Final = (ipaddress.ip_address("100.100.100.200"), ipaddress.ip_address("fd00:ec2::254"))
 
 
@@ -52,12 +55,23 @@ def path_mistakes(config: Mapping[str, str], setting: str) -> list[tuple[str, st
 def allowed_address(url: str) -> None:
     """Forbidden when the host of the URL is, or resolves to, an address of the machine's own surroundings."""
     host = urlsplit(url).hostname or ""
+    allowed_host(host)
+
+
+def allowed_host(host: str) -> None:
+    """The same for a host alone, as a driver is given it."""
     if not host:
         return
+    if not _ONE_HOST.fullmatch(host):
+        raise Forbidden(f"connectors may not reach {host!r}: it is not the name or the address of one host")
     try:
         found = {str(each[4][0]) for each in socket.getaddrinfo(host, None)}
     except OSError:
         return  # the connection itself will say that there is no such host
+    _checked(host, found)
+
+
+def _checked(host: str, found: set[str]) -> None:
     for text in found:
         address = ipaddress.ip_address(text.partition("%")[0])
         mapped = getattr(address, "ipv4_mapped", None) or address

@@ -15,6 +15,7 @@ import fastavro
 
 from penstock.client.schema_registry import RegistryError, SchemaRegistry
 from penstock.client.schema_registry import Schema as RegistrySchema
+from penstock.connect.api.guards import Forbidden, allowed_address
 from penstock.connect.converters import avro_data, json_schema_data, protobuf_schema, protobuf_values
 from penstock.connect.converters.converter import SchemaAndValue
 from penstock.connect.converters.json_converter import JsonConverter
@@ -53,8 +54,10 @@ class _RegistryConverter:
             if not strategy.endswith("TopicNameStrategy") or strategy.endswith("RecordNameStrategy"):
                 raise ConfigError(f"{side}.subject.name.strategy", strategy, "only TopicNameStrategy here")
         try:
+            for each in str(url).split(","):
+                allowed_address(each.strip())
             self._registry = SchemaRegistry(str(url))
-        except ValueError as error:
+        except (ValueError, Forbidden) as error:
             raise ConfigError("schema.registry.url", url, str(error)) from None
         self._suffix = "-key" if is_key else "-value"
         given = Settings(settings)

@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl, unquote
 
 from penstock.connect.api import ConfigDef, Importance, Kind
 from penstock.connect.api.config_def import at_least, one_of
-from penstock.connect.api.guards import Forbidden, allowed_address, allowed_path
+from penstock.connect.api.guards import Forbidden, allowed_host, allowed_path
 from penstock.connect.api.refusals import Mistakes, missing, unsupported
 from penstock.connect.errors import ConfigError, ConnectError
 
@@ -71,7 +71,7 @@ def address(config: Mapping[str, str]) -> Address:
                                                       "jdbc:mysql:…, "
                           "jdbc:mariadb:… or jdbc:sqlite:FILE")  # fmt: skip
     dialect, host, port = match[1], match[2] or match[3] or "localhost", int(match[4] or _PORTS[match[1]])
-    allowed_address(f"//[{host}]" if ":" in host else f"//{host}")
+    allowed_host(host)
     given = dict(parse_qsl(match[6] or ""))
     user, password = given.pop("user", user), given.pop("password", password)
     unknown = given.keys() - _PARAMETERS[dialect].keys()

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 import psycopg
 from psycopg import sql
 
-from penstock.connect.api.guards import allowed_address
+from penstock.connect.api.guards import allowed_host
 from penstock.connect.errors import ConnectError, RetriableError
 
 CONNECT_SECONDS: Final = 20
@@ -53,7 +53,7 @@ class Server:
     """One connection."""
 
     def __init__(self, config: Mapping[str, Any]) -> None:
-        allowed_address(f"//{config['database.hostname']}")
+        allowed_host(config["database.hostname"])
         self._slot: str = config["slot.name"]
         self._publication: str = config["publication.name"]
         self.database: str = config["database.dbname"]

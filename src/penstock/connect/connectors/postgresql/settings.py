@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from penstock.connect.api import ConfigDef, Importance, Kind
 from penstock.connect.api.config_def import at_least, non_empty, one_of
-from penstock.connect.api.guards import Forbidden, allowed_address
+from penstock.connect.api.guards import Forbidden, allowed_host
 from penstock.connect.api.refusals import Mistakes, missing, unsupported
 from penstock.connect.errors import ConfigError
 
@@ -246,7 +246,7 @@ def mistakes(config: Mapping[str, Any]) -> Mistakes:
                 (name, f"{each!r} is no regular expression") for each in _bad_patterns(config.get(name))
             ]
     try:
-        allowed_address(f"//{config.get('database.hostname') or ''}")
+        allowed_host(config.get("database.hostname") or "")
     except Forbidden as error:
         found.append(("database.hostname", str(error)))
     return found
