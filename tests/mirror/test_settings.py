@@ -91,3 +91,15 @@ def test_what_cannot_be_honoured_is_refused_by_its_name(wrong: dict[str, str], n
 def test_a_cluster_that_is_not_there_is_refused() -> None:
     with pytest.raises(SettingError, match="'C' is not among the clusters"):
         MirrorSettings(FILE).flows(["C"])
+
+
+def test_quotas_do_not_go_in_a_circle() -> None:
+    MirrorSettings({**FILE, "sync.quotas.enabled": "true"}).check_quotas()
+    both = {**FILE, "B->A.enabled": "true"}
+    MirrorSettings({**both, "A->B.sync.quotas.enabled": "true"}).check_quotas()
+
+    with pytest.raises(SettingError, match="in a circle through A and B"):
+        MirrorSettings({**both, "sync.quotas.enabled": "true"}).check_quotas()
+    ring = {"clusters": "A,B,C", "A->B.enabled": "true", "B->C.enabled": "true", "C->A.enabled": "true"}
+    with pytest.raises(SettingError, match="in a circle through A and B and C"):
+        MirrorSettings({**ring, "sync.quotas.enabled": "true"}).check_quotas()

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from penstock.cli.logs import log_level_option, log_to_stderr
+from penstock.cli.mirror import print_partitions
 from penstock.cli.options import address
-from penstock.cli.output import print_json, print_table
+from penstock.cli.output import print_json
 from penstock.settings.sources import read_properties
 
 if TYPE_CHECKING:
@@ -127,14 +128,11 @@ def show_migration(config: Path, as_json: bool) -> None:
     flow = read_file(read_properties(str(config)))
     with sides(flow) as (one, other):
         found = status(flow, one, other)
-    rows = [(each.topic, each.partition, each.copied, each.end, each.lag) for each in found.partitions]
-    behind = sum(row[4] or 0 for row in rows)
     if as_json:
-        names = ("topic", "partition", "copied", "end", "lag")
-        print_json({"lag": behind, "partitions": [dict(zip(names, row, strict=True)) for row in rows]})
+        print_json(found.shown())
         return
-    print_table("Partitions", ("Topic", "Partition", "Copied", "End", "Lag"), rows)
-    click.echo(f"{behind} records behind")
+    print_partitions(found)
+    click.echo("The source does not answer" if found.lag is None else f"{found.lag} records behind")
 
 
 @migrate.command("cut-over")

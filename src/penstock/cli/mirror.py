@@ -12,7 +12,7 @@ from penstock.cli.output import print_json, print_table
 from penstock.settings.sources import read_properties
 
 if TYPE_CHECKING:
-    from penstock.mirror.inspecting import FailoverPlan
+    from penstock.mirror.inspecting import FailoverPlan, FlowStatus
     from penstock.mirror.settings import FlowSettings
 
 _config_option = click.option(
@@ -110,17 +110,27 @@ def show_status(config: str, source: str | None, target: str | None, as_json: bo
     flow = _flow(config, source, target)
     with sides(flow) as (one, other):
         found = status(flow, one, other)
-    rows = [(each.topic, each.partition, each.copied, each.end, each.lag) for each in found.partitions]
     if as_json:
-        names = ("topic", "partition", "copied", "end", "lag")
-        partitions = [dict(zip(names, row, strict=True)) for row in rows]
-        print_json({**found._asdict(), "partitions": partitions})
+        print_json(found.shown())
         return
     age = found.heartbeat_age_seconds
     beats = "no heartbeat has arrived" if age is None else f"the last heartbeat is {age:.1f} s old"
     answers = "" if found.source_answers else f", and {flow.source} does not answer"
     click.echo(f"{found.flow}: {beats}{answers}")
-    print_table("Partitions", ("Topic", "Partition", "Copied", "End", "Lag"), rows)
+    print_partitions(found)
+
+
+def print_partitions(found: FlowStatus) -> None:
+    columns = ("Topic", "Partition", "Copied", "End", "Lag", "Lag s")
+    rows = [
+        (each.topic, each.partition, each.copied, each.end, each.lag, _seconds(each.lag_seconds))
+        for each in found.partitions
+    ]
+    print_table("Partitions", columns, rows)
+
+
+def _seconds(lag: float | None) -> str | None:
+    return None if lag is None else f"{lag:.1f}"
 
 
 @mirror.command("offsets")

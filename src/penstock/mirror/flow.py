@@ -22,7 +22,7 @@ from penstock.mirror.duties import (
     TopicDuties,
 )
 from penstock.mirror.progress import Progress
-from penstock.mirror.settings import FlowSettings
+from penstock.mirror.settings import SYNC_QUOTAS, FlowSettings
 from penstock.mirror.sides import Side
 from penstock.protocol.topic_partition import TopicPartition
 from penstock.wire.errors import Fenced, WireError
@@ -242,7 +242,7 @@ class Flow:
             ("syncing configurations", intervals.configs, topics.sync_configs),
             ("syncing ACLs", intervals.acls, topics.sync_acls),
         ]
-        if self.settings.flag("sync.quotas.enabled", default=False):
+        if self.settings.flag(SYNC_QUOTAS, default=False):
             wanted.append(("syncing quotas", intervals.configs, topics.sync_quotas))
         often = [
             Duty("offset syncs", SYNCS_SECONDS, progress.tell_syncs),

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from penstock.client.api.exceptions import KafkaException
 from penstock.mirror.checkpoints import GroupOffsets
@@ -17,6 +18,8 @@ from penstock.mirror.translation import OffsetSyncs
 from penstock.protocol.topic_partition import TopicPartition
 from penstock.wire.errors import WireError
 
+THREADS: Final = 4
+
 
 class PartitionStatus(NamedTuple):
     topic: str
@@ -25,10 +28,16 @@ class PartitionStatus(NamedTuple):
     """The next offset of the source to be copied; None when nothing was yet."""
     end: int | None
     """Where the source ends; None when it cannot be asked."""
+    lag_seconds: float | None
+    """How old the oldest record is that is not copied yet; 0 when all are, None when it cannot be asked."""
 
     @property
     def lag(self) -> int | None:
         return None if self.end is None else max(0, self.end - (self.copied or 0))
+
+    def shown(self) -> dict[str, object]:
+        """As the command line and the console show it."""
+        return {**self._asdict(), "lag": self.lag}
 
 
 class FlowStatus(NamedTuple):
@@ -37,6 +46,22 @@ class FlowStatus(NamedTuple):
     heartbeat_age_seconds: float | None
     """How old the newest heartbeat of the source is that has arrived on the target; None when none has."""
     partitions: tuple[PartitionStatus, ...]
+
+    @property
+    def lag(self) -> int | None:
+        """Records of all partitions that are not copied yet; None while the source does not answer."""
+        return sum(each.lag or 0 for each in self.partitions) if self.source_answers else None
+
+    @property
+    def lag_seconds(self) -> float | None:
+        if not self.source_answers:
+            return None
+        return max((each.lag_seconds or 0.0 for each in self.partitions), default=0.0)
+
+    def shown(self) -> dict[str, object]:
+        """As the command line and the console show it."""
+        rows = [each.shown() for each in self.partitions]
+        return {**self._asdict(), "lag": self.lag, "lag_seconds": self.lag_seconds, "partitions": rows}
 
 
 class Resumption(NamedTuple):
@@ -103,19 +128,33 @@ def status(flow: FlowSettings, source: Side, target: Side) -> FlowStatus:
     copied = progress(flow, target)
     ends = _ends(flow, source, copied)
     places = sorted(copied.keys() | (ends or {}).keys())
-    return FlowStatus(
-        str(flow),
-        ends is not None,
-        _heartbeat_age(flow, target),
-        tuple(
-            PartitionStatus(
-                *place,
-                copied[place].last + 1 if place in copied else None,
-                None if ends is None else ends.get(place),
-            )
-            for place in places
-        ),
-    )
+    with ThreadPoolExecutor(THREADS) as threads:
+        found = tuple(threads.map(lambda place: _status(flow, source, place, copied, ends), places))
+    return FlowStatus(str(flow), ends is not None, _heartbeat_age(flow, target), found)
+
+
+def _status(
+    flow: FlowSettings,
+    source: Side,
+    place: TopicPartition,
+    copied: dict[TopicPartition, SourceOffset],
+    ends: dict[TopicPartition, int] | None,
+) -> PartitionStatus:
+    at = copied[place].last + 1 if place in copied else None
+    end = None if ends is None else ends.get(place)
+    return PartitionStatus(*place, at, end, None if end is None else _age(flow, source, place, at or 0, end))
+
+
+def _age(flow: FlowSettings, source: Side, place: TopicPartition, at: int, end: int) -> float | None:
+    """Seconds since the time of the first record from `at` on. Markers and aborted records have no age."""
+    if at >= end:
+        return 0.0
+    try:
+        first = max(at, source.starts([place])[place])
+        oldest_ms = source.time_of(place, first, end, read_committed=flow.read_committed)
+    except WireError:
+        return None
+    return 0.0 if oldest_ms is None else max(0.0, time.time() - oldest_ms / 1000)
 
 
 def _ends(

@@ -51,6 +51,7 @@ def make_flows(
     settings: MirrorSettings, wanted: Sequence[FlowSettings], spark: Callable[[], Any]
 ) -> list[Flow]:
     """SettingError for the first thing that cannot be honoured, before anything runs."""
+    settings.check_quotas()
     checked = [flow.checked() for flow in wanted]
     copies = sum(flow.enabled for flow in checked)
     return [Flow(flow, spark, copies) for flow in checked]

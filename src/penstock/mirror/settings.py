@@ -15,6 +15,7 @@ from penstock.mirror.filters import Selection
 from penstock.security.client_settings import ClientSettings, ClientSettingsError
 from penstock.settings.errors import SettingError
 
+SYNC_QUOTAS: Final = "sync.quotas.enabled"
 ENABLED: Final = "enabled"
 HEARTBEATS_ENABLED: Final = "emit.heartbeats.enabled"
 SOURCE_CONNECTOR: Final = "org.apache.kafka.connect.mirror.MirrorSourceConnector"
@@ -235,6 +236,23 @@ class MirrorSettings:
                 )
         pairs = [(a, b) for a in self.clusters for b in self.clusters if a != b]
         return [self.flow(*pair) for pair in pairs if self._does_anything(*pair, targets)]
+
+    def check_quotas(self) -> None:
+        """SettingError when quotas would go in a circle: the other side would undo a change of the one."""
+        pairs = {
+            (flow.source, flow.target)
+            for flow in self.flows()
+            if flow.enabled and flow.flag(SYNC_QUOTAS, default=False)
+        }
+        reached = set(pairs)
+        while more := {(a, d) for a, b in reached for c, d in pairs if b == c} - reached:
+            reached |= more
+        circle = sorted(a for a, b in reached if a == b)
+        if circle:
+            message = f"{SYNC_QUOTAS} lets quotas go in a circle through {' and '.join(circle)}"
+            raise SettingError(
+                message, setting=SYNC_QUOTAS, value="true", allowed=f"one direction: A->B.{SYNC_QUOTAS}"
+            )
 
     def flow(self, source: str, target: str) -> FlowSettings:
         texts = self.texts

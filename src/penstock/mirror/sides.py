@@ -26,6 +26,7 @@ from penstock.wire.produce import Producer
 log = logging.getLogger(__name__)
 
 SECONDS: Final = 60.0
+TIME_BYTES: Final = 64 * 1024
 COMPACTED: Final = {"cleanup.policy": "compact"}
 
 KeyValue = tuple[bytes | None, bytes | None]
@@ -142,6 +143,15 @@ class Side:
     def starts(self, places: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         wanted = list(places)
         return offsets.earliest(self.cluster, wanted, Deadline(SECONDS)) if wanted else {}
+
+    def time_of(self, place: TopicPartition, start: int, end: int, *, read_committed: bool) -> int | None:
+        """The time in ms of the first record from `start` on; None when there is none before `end`."""
+        options = FetchOptions(TIME_BYTES, read_committed=read_committed)
+        for batch in fetch(self.cluster, place, start, end, options):
+            for record in decode_batch(batch.data):
+                if start <= record.offset < end:
+                    return record.timestamp_ms
+        return None
 
 
 class Tail:
