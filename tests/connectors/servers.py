@@ -197,6 +197,54 @@ class MariaDb(Server):
         return f"jdbc:mariadb://127.0.0.1:{self.port}/shop?user=root"
 
 
+class Redis(Server):
+    """Every write reaches its log at once, so that a kill loses nothing."""
+
+    def __init__(self) -> None:
+        self._server = program("redis-server", "redis-server")
+        super().__init__()
+
+    def command(self) -> list[str]:
+        settings = {"port": self.port, "bind": "127.0.0.1", "dir": self.directory, "save": "",
+                    "appendonly": "yes", "requirepass": "secret"}  # fmt: skip
+        return [
+            self._server,
+            *(part for name, value in settings.items() for part in (f"--{name}", str(value))),
+        ]
+
+    def answers(self) -> bool:
+        return bool(self.client().ping())
+
+    def client(self) -> Any:
+        import redis
+
+        return redis.Redis(port=self.port, password="secret", decode_responses=True)
+
+    @property
+    def url(self) -> str:
+        return f"redis://127.0.0.1:{self.port}/0"
+
+
+class Mosquitto(Server):
+    """An MQTT broker that keeps sessions and retained messages over a kill, as far as it has written them."""
+
+    def __init__(self) -> None:
+        self._server = program("mosquitto", "mosquitto")
+        super().__init__()
+        (self.directory / "mosquitto.conf").write_text(
+            f"listener {self.port} 127.0.0.1\nallow_anonymous true\npersistence true\n"
+            f"persistence_location {self.directory}/\nautosave_interval 1\nautosave_on_changes true\n"
+            "user root\n"
+        )
+
+    def command(self) -> list[str]:
+        return [self._server, "-c", str(self.directory / "mosquitto.conf")]
+
+    @property
+    def url(self) -> str:
+        return f"tcp://127.0.0.1:{self.port}"
+
+
 def await_true(condition: Callable[[], Any], what: str, seconds: float) -> Any:
     deadline = time.monotonic() + seconds
     while not (found := condition()):

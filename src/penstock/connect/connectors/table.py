@@ -16,5 +16,7 @@ BUILT_IN: Final = (
     "penstock.connect.connectors.files.source:SpoolDirCsvSource",
     "penstock.connect.connectors.files.source:SpoolDirJsonSource",
     "penstock.connect.connectors.files.source:SpoolDirLinesSource",
+    "penstock.connect.connectors.redis.sink:RedisSink",
+    "penstock.connect.connectors.redis.source:RedisStreamSource",
 )
 """`module:class` of each."""
