@@ -47,6 +47,12 @@ def analyse_create(
     key_name, value_name = given.formats(key_format, value_format)
     key, value, headers = _columns(node, catalogue)
     stored = tuple(column for column in value if column.name not in {name for name, _ in headers})
+    for side, written in (("KEY", key), ("VALUE", stored)):
+        if written and given.has(f"{side}_SCHEMA_ID"):
+            raise SqlError(
+                f"Table elements and {side}_SCHEMA_ID cannot both exist for create statement.",
+                *given.place(f"{side}_SCHEMA_ID"),
+            )
     if infer is not None and not key and _infers(given, "KEY", key_name):
         key = _inferred(infer, given, "KEY", key_name, topic, node)
     if infer is not None and not stored and _infers(given, "VALUE", value_name):

@@ -24,7 +24,7 @@ from penstock.sql.insert_values import NewRecord, analyse_insert
 from penstock.sql.lowering.graph import SerdeOf
 from penstock.sql.lowering.query import plan_query
 from penstock.sql.properties import Properties
-from penstock.sql.replacing import altered, check_replaced
+from penstock.sql.replacing import altered, check_replaced, check_same_steps
 from penstock.sql.sinks import check_insert, fitted, sink_of
 from penstock.sql.sources import Catalogue, DataSource
 
@@ -172,6 +172,9 @@ class Engine:
         )
         if old is not None:
             check_replaced(old, sink, node.at)
+            running = self.queries.get(self._id_for(node))
+            if running is not None:
+                check_same_steps(running.query, query, node.at)
         made = self._persistent(self._id_for(node), query, sink)
         self.catalogue = self.catalogue.with_source(sink)
         return Outcome(sink, made)

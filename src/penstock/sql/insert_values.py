@@ -11,6 +11,7 @@ from penstock.expressions.casts import can_cast
 from penstock.expressions.environment import Environment
 from penstock.expressions.errors import ExpressionError
 from penstock.expressions.evaluating import compiled
+from penstock.expressions.functions.resolving import call
 from penstock.sql import statements as s
 from penstock.sql import syntax as x
 from penstock.sql.errors import SqlError
@@ -84,7 +85,10 @@ def _value(
     if expression.type not in (kind, t.NULL):
         if not _coerces(expression.type, kind):
             raise SqlError(f"Expected type {kind} for field `{name}` but got {expression.type}", *node.at)
-        expression = e.Cast(expression, kind)
+        if kind == t.BYTES:  # its text is base64
+            expression = call("TO_BYTES", [expression, e.Literal("base64", t.STRING)])
+        else:
+            expression = e.Cast(expression, kind)
     try:
         return compiled(expression, environment)({})
     except ExpressionError as error:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any, Final
 
 from penstock.plan.row_schemas import ColumnSchema, RowSchema
 from penstock.sql import statements as s
+from penstock.sql.analysis.query import AnalysedQuery
+from penstock.sql.analysis.relations import FOREIGN_KEY, STREAM_STREAM, STREAM_TABLE, TABLE_TABLE, Joined
 from penstock.sql.errors import SqlError
 from penstock.sql.expression_analysis import type_of
 from penstock.sql.sources import Catalogue, DataSource
@@ -14,33 +17,83 @@ from penstock.sql.syntax import Position
 
 def check_replaced(old: DataSource, new: DataSource, at: Position) -> None:
     """Keys stay, and columns are only appended."""
-    what = f"Cannot upgrade {old.kind.lower()} `{old.name}`"
+    what = f"Cannot upgrade data source: DataSource '`{old.name}`' has"
+
+    def refuse(part: str, one: object, other: object, why: str = "") -> SqlError:
+        return SqlError(f"{what} {part} = {one} which is not upgradeable to {other}{why}", *at)
+
     if old.kind != new.kind:
-        raise SqlError(f"{what}: it cannot become a {new.kind.lower()}", *at)
+        raise refuse("type", f"K{old.kind}", f"K{new.kind}")
     if old.read_only or new.read_only:
-        raise SqlError(f"{what}: it is declared as CREATE SOURCE and is read-only", *at)
-    if old.topic != new.topic:
-        raise SqlError(f"{what}: the topic changes from {old.topic} to {new.topic}", *at)
-    if old.schema.key != new.schema.key:
         raise SqlError(
-            f"{what}: key columns must be identical. The following key columns are changed, missing or "
-            f"reordered: [{', '.join(f'{column} KEY' for column in old.schema.key)}]",
+            f"Cannot upgrade {old.kind.lower()} `{old.name}`: it is declared as CREATE SOURCE and is read-only",
             *at,
         )
+    if old.topic != new.topic:
+        raise refuse("topic", old.topic, new.topic)
+    if old.schema.key != new.schema.key:
+        columns = ", ".join(f"{column} KEY" for column in old.schema.key)
+        why = f". (The following key columns are changed, missing or reordered: [{columns}])"
+        raise refuse("schema", old.schema, new.schema, why)
     for name, mine, other in (
-        ("key", old.schema.key_format.name, new.schema.key_format.name),
-        ("value", old.schema.value_format.name, new.schema.value_format.name),
+        ("key format", old.schema.key_format.name, new.schema.key_format.name),
+        ("value format", old.schema.value_format.name, new.schema.value_format.name),
     ):
         if mine != other:
-            raise SqlError(f"{what}: the {name} format changes from {mine} to {other}", *at)
+            raise refuse(name, mine, other)
     pairs = enumerate(old.schema.value)
     changed = [c for at_, c in pairs if at_ >= len(new.schema.value) or new.schema.value[at_] != c]
     if changed:
-        raise SqlError(
-            f"{what}: The following columns are changed, missing or reordered: "
-            f"[{', '.join(map(str, changed))}]",
-            *at,
-        )
+        why = f". (The following columns are changed, missing or reordered: [{', '.join(map(str, changed))}])"
+        raise refuse("schema", old.schema, new.schema, why)
+
+
+def check_same_steps(old: AnalysedQuery, new: AnalysedQuery, at: Position) -> None:
+    """Filters and projections may change; what keeps state, or decides where rows go, must stay."""
+    step = _step_that_stays(old) or _step_that_stays(new)
+    if step is not None:
+        raise SqlError(f"Upgrades not yet supported for {step}", *at)
+    kind = "Table" if old.tree.is_table else "Stream"
+    properties: list[tuple[str, str, Any, Any]] = [
+        (f"{kind}Source", "topicName", old.first.topic, new.first.topic),
+        ("StreamSelectKey", "keyExpressions", old.partition_by, new.partition_by),
+        ("StreamFlatMap", "tableFunctions", old.tables, new.tables),
+        (f"{kind}GroupBy", "groupByExpressions", *(_groups(query) for query in (old, new))),
+        (f"{kind}Aggregate", "aggregationFunctions", *(_calls(query) for query in (old, new))),
+    ]
+    for step, name, one, other in properties:
+        if one != other:
+            shown = "" if name != "topicName" else f". Values differ: '{one}' vs. '{other}'"
+            raise SqlError(
+                f"Query is not upgradeable. Plan step of type {step} must have matching {name}{shown}", *at
+            )
+
+
+def _step_that_stays(query: AnalysedQuery) -> str | None:
+    """The first step of which nothing may change, by ksqlDB's name."""
+    if isinstance(query.tree, Joined):
+        return _JOINS[query.tree.how]
+    if query.grouping is None:
+        return None
+    if query.grouping.window is not None:
+        return "StreamWindowedAggregate"
+    return "TableAggregate" if query.tree.is_table else None
+
+
+_JOINS: Final = {
+    STREAM_STREAM: "StreamStreamJoin",
+    STREAM_TABLE: "StreamTableJoin",
+    TABLE_TABLE: "TableTableJoin",
+    FOREIGN_KEY: "ForeignKeyTableTableJoin",
+}
+
+
+def _groups(query: AnalysedQuery) -> Any:
+    return None if query.grouping is None else query.grouping.keys
+
+
+def _calls(query: AnalysedQuery) -> Any:
+    return None if query.grouping is None else query.grouping.calls
 
 
 def altered(node: s.AlterSource, catalogue: Catalogue) -> DataSource:

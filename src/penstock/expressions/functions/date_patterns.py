@@ -122,6 +122,10 @@ class Pattern:
     def format(self, moment: Moment) -> str:
         return _formatted(self._elements, moment)
 
+    def names(self, fields: frozenset[str]) -> bool:
+        """Whether one of these fields is part of the pattern."""
+        return any(element.name in fields for element in self._readers.values())
+
     def parse(self, text: str) -> Fields:
         found = self._regex.fullmatch(text)
         if found is None:
@@ -430,6 +434,14 @@ _LETTERS: Final[dict[str, Callable[[int], Element]]] = {
 }
 
 
+DATE_FIELDS: Final = frozenset(
+    {"era", "year", "year_of_era", "week_year", "day_of_year", "month", "day", "week", "weekday"}
+    | {"week_of_month", "quarter"}
+)
+TIME_FIELDS: Final = frozenset(
+    {"half", "half_hour", "half_hour_0", "hour_24", "hour", "minute", "second", "milli", "nano"}
+    | {"milli_of_day", "nano_of_day"}
+)
 _RANGES: Final = {"month": (1, 12), "day": (1, 31), "hour": (0, 24), "minute": (0, 59), "second": (0, 59)}
 
 

@@ -81,31 +81,47 @@ def timesub(unit: str, count: int, time: int) -> int:
 @define("FORMAT_DATE(DATE, STRING) -> STRING", "DATETOSTRING(INT, STRING) -> STRING")
 def format_date(day: int, pattern: str) -> str:
     """A date as text, by a pattern of Java's DateTimeFormatter."""
-    return p.pattern(pattern).format(p.Moment(day))
+    form = p.pattern(pattern)
+    if form.names(p.TIME_FIELDS):
+        raise EvaluationFailed(f"Failed to format date with formatter '{pattern}': it has a time of the day")
+    return form.format(p.Moment(day))
 
 
 @define("PARSE_DATE(STRING, STRING) -> DATE")
 def parse_date(text: str, pattern: str) -> int:
-    """A date from text."""
-    return p.resolved_days(p.pattern(pattern).parse(text), text)
+    """A date from text. A pattern with a time of the day is refused."""
+    form = p.pattern(pattern)
+    if form.names(p.TIME_FIELDS):
+        raise EvaluationFailed(
+            f"Failed to parse date '{text}' with formatter '{pattern}': Date format contains time field."
+        )
+    return p.resolved_days(form.parse(text), text)
 
 
 @define("STRINGTODATE(STRING, STRING) -> INT")
 def stringtodate(text: str, pattern: str) -> int:
     """A date from text, as days since 1970."""
-    return wrap_int(parse_date(text, pattern))
+    return wrap_int(p.resolved_days(p.pattern(pattern).parse(text), text))
 
 
 @define("FORMAT_TIME(TIME, STRING) -> STRING")
 def format_time(time: int, pattern: str) -> str:
     """A time of the day as text."""
-    return p.pattern(pattern).format(p.Moment(0, time))
+    form = p.pattern(pattern)
+    if form.names(p.DATE_FIELDS):
+        raise EvaluationFailed(f"Failed to format time with formatter '{pattern}': it has a date")
+    return form.format(p.Moment(0, time))
 
 
 @define("PARSE_TIME(STRING, STRING) -> TIME")
 def parse_time(text: str, pattern: str) -> int:
-    """A time of the day from text."""
-    return p.resolved_millis(p.pattern(pattern).parse(text), text)
+    """A time of the day from text. A pattern with a date is refused."""
+    form = p.pattern(pattern)
+    if form.names(p.DATE_FIELDS):
+        raise EvaluationFailed(
+            f"Failed to parse time '{text}' with formatter '{pattern}': Time format contains date field."
+        )
+    return p.resolved_millis(form.parse(text), text)
 
 
 @define(

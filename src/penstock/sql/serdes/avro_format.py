@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
-from penstock.expressions import types as t
 from penstock.plan.row_schemas import ColumnSchema
 from penstock.schemas.avro.schema import parse_avro
 from penstock.schemas.avro.weight import has_weightless_array
 from penstock.schemas.errors import InvalidFrame, InvalidSchema
 from penstock.schemas.wire_format import HEADER_BYTES, read_header, write_header
 from penstock.sql.serdes.avro_schema import bare_schema, record_schema
+from penstock.sql.serdes.avro_shape import Shape, shape_of
 from penstock.sql.serdes.codec import FormatError, Row, unreadable, unwritable
 from penstock.sql.serdes.generic_values import converter, fields_converter
 from penstock.sql.serdes.registration import Registration
@@ -30,9 +30,8 @@ class AvroCodec:
         self._names = [column.name for column in columns]
         self._one = converter(columns[0].type) if self._bare else None
         self._fields = fields_converter([(column.name, column.type) for column in columns])
-        self._to_avro = [avro_value(column.type) for column in columns]
         self._readers: dict[int, Any] = {}
-        self._writers: dict[int, tuple[Any, dict[str, str]]] = {}
+        self._writers: dict[int, tuple[Any, Shape]] = {}
 
     def encode(self, topic: str, row: Sequence[Any]) -> bytes | None:
         import fastavro  # where it is used: most queries have no Avro
@@ -40,18 +39,11 @@ class AvroCodec:
         if self._bare and row[0] is None:
             return None
         schema_id = self._registration.id_for(topic)
-        schema, names = self._writer(schema_id)
-        values = [
-            None if value is None else each(value) for each, value in zip(self._to_avro, row, strict=True)
-        ]
-        made = (
-            values[0]
-            if self._bare
-            else {names.get(n, n): v for n, v in zip(self._names, values, strict=True)}
-        )
+        schema, shape = self._writer(schema_id)
         out = io.BytesIO(write_header(schema_id))
         out.seek(HEADER_BYTES)
         try:
+            made = shape(row[0] if self._bare else dict(zip(self._names, row, strict=True)))
             fastavro.schemaless_writer(out, schema, made)
         except (*_BROKEN, AttributeError) as error:
             raise unwritable(topic, self._part, f"Error serializing row to avro: {error}") from error
@@ -81,15 +73,11 @@ class AvroCodec:
             self._readers[schema_id] = parsed(self._registration.schemas.by_id(schema_id))
         return self._readers[schema_id]
 
-    def _writer(self, schema_id: int) -> tuple[Any, dict[str, str]]:
-        """The schema to write with, and its own spelling of the columns' names."""
+    def _writer(self, schema_id: int) -> tuple[Any, Shape]:
+        """The schema to write with, and what gives a row its form."""
         if schema_id not in self._writers:
             schema = parsed(self._registration.schemas.by_id(schema_id))
-            fields = schema.get("fields", ()) if isinstance(schema, dict) else ()
-            exact = {field["name"] for field in fields}
-            upper = {field["name"].upper(): field["name"] for field in fields}
-            names = {n: upper[n] for n in self._names if n not in exact and n in upper}
-            self._writers[schema_id] = schema, names
+            self._writers[schema_id] = schema, shape_of(schema)
         return self._writers[schema_id]
 
 
@@ -121,27 +109,3 @@ def _only_decimals(value: Any) -> Any:
             kept = {name: each for name, each in value.items() if name != "logicalType"}.items()
         return {name: _only_decimals(each) for name, each in kept}
     return [_only_decimals(each) for each in value] if isinstance(value, list) else value
-
-
-def avro_value(kind: t.SqlType) -> Callable[[Any], Any]:
-    """What fastavro writes for a SQL value: maps are lists of pairs."""
-    match kind:
-        case t.Array(item=item):
-            each = avro_value(item)
-            return lambda value: [None if one is None else each(one) for one in value]
-        case t.Map(value=item):
-            inner = avro_value(item)
-            return lambda value: [
-                {"key": name, "value": None if one is None else inner(one)} for name, one in value.items()
-            ]
-        case t.Struct(fields=fields):
-            makers = [(field.name, avro_value(field.type)) for field in fields]
-            return lambda value: {
-                name: None if value.get(name) is None else make(value[name]) for name, make in makers
-            }
-        case _:
-            return _as_is
-
-
-def _as_is(value: Any) -> Any:
-    return value

@@ -93,7 +93,7 @@ def _found(form: Format, topic: str, schemas: Schemas, *, is_key: bool) -> Schem
     except NotRegistered as error:
         wanted = f"Subject: {subject}" if schema_id is None else f"Schema Id: {schema_id}"
         raise FormatError(
-            f"Schema for message {part} on topic '{topic}' does not exist in the Schema Registry. {wanted}. "
+            f"Schema for message {part} on topic '{topic}' does not exist in the Schema Registry.\n{wanted}\n"
             "Register it, or write the columns in the statement"
         ) from error
     except RegistryError as error:

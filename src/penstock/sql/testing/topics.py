@@ -43,7 +43,7 @@ class Topics:
             if schema is None:
                 continue
             text = schema if isinstance(schema, str) else write_json(schema)
-            kind = SCHEMA_TYPES.get((form or "AVRO").upper(), "AVRO")
+            kind = _schema_type(form, schema)
             self.schemas.register(subject_of(topic.name, is_key=is_key), Schema(kind, text), schema_id)
 
     def serde_of(self, form: Format, columns: Sequence[ColumnSchema], is_key: bool) -> RowSerde:
@@ -141,6 +141,16 @@ class Topics:
         bare = single or not form.wrapped
         text = JsonCodec(columns, "value", wrapped=not bare).encode(topic, row)
         return None if text is None else read_json(text)
+
+
+def _schema_type(form: str | None, schema: Any) -> str:
+    """The kind of a topic's schema: of its format, or what it looks like."""
+    if form is not None and form.upper() in SCHEMA_TYPES:
+        return SCHEMA_TYPES[form.upper()]
+    if isinstance(schema, str) and ("message " in schema or "syntax" in schema):
+        return "PROTOBUF"
+    is_object = isinstance(schema, dict) and ("properties" in schema or schema.get("type") == "object")
+    return "JSON" if is_object or (form or "").upper() == "JSON" else "AVRO"
 
 
 class _Raw:
