@@ -24,6 +24,7 @@ class FakeServices:
         self.away = False
         self.subjects: dict[str, list[str]] = {"orders-value": [RECORD]}
         self.connectors: dict[str, dict[str, Any]] = {}
+        self.redriven: list[str] = []
         self.statements: list[str] = []
         self.validated: list[dict[str, str]] = []
         self.queries = {"CSAS_BIG_1": "RUNNING"}
@@ -102,6 +103,9 @@ class FakeServices:
             case "POST", ["connectors", name, "restart"]:
                 self.connectors[name] |= {"state": "RUNNING", "trace": None}
                 return httpx.Response(204)
+            case "POST", ["connectors", name, "redrive"]:
+                self.redriven.append(name)
+                return _json({"redriven": 1})
             case "DELETE", ["connectors", name]:
                 del self.connectors[name]
                 return httpx.Response(204)

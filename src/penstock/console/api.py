@@ -25,6 +25,7 @@ from penstock.client.errors import (
     Unsupported,
 )
 from penstock.client.sending import NewRecord
+from penstock.console.api_messages import message_routes
 from penstock.console.api_operations import operation_routes
 from penstock.console.api_services import service_routes
 from penstock.console.overview import POLL_S
@@ -126,6 +127,7 @@ def api_routes(services: Services) -> tuple[Route, ...]:
         Route("POST", messages, api.produce, "Writes a record.", body=NewMessage, returns=ProducedShape,
               status=201, access=ByBroker(Operation.WRITE, ResourceType.TOPIC),
               problems=(invalid, no_topic, no_partition)),
+        *message_routes(services, (invalid, no_topic, no_partition)),
         *operation_routes(services, invalid, no_topic),
         *service_routes(services, invalid),
     )  # fmt: skip

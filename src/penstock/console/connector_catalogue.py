@@ -138,6 +138,11 @@ class ConnectorCatalogue:
         else:
             raise InvalidValue(f"{verb!r} is nothing that a connector does.")
 
+    async def redrive(self, name: str) -> int:
+        """Sends dead letters to the topics that they came from; returns how many."""
+        found = await self.service.ask("POST", "connectors", name, "redrive")
+        return int(found["redriven"])
+
     async def offsets(self, name: str) -> list[dict[str, Any]]:
         return list((await self.service.ask("GET", "connectors", name, "offsets"))["offsets"])
 

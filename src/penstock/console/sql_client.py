@@ -75,6 +75,16 @@ class SqlClient:
                 sources += [_source(each, kind) for each in answer.get(kind) or ()]
         return SqlState(tuple(queries), tuple(sources))
 
+    async def columns(self, source: str) -> list[tuple[str, str]]:
+        """Names and types of a stream's or a table's columns."""
+        (answer,) = await self.execute(f"DESCRIBE `{source}`;")
+        fields = answer.get("sourceDescription", {}).get("fields", ())
+        return [(each["name"], str(each.get("schema", {}).get("type", ""))) for each in fields]
+
+    async def functions(self) -> list[str]:
+        (answer,) = await self.execute("SHOW FUNCTIONS;")
+        return sorted(each["name"] for each in answer.get("functions") or ())
+
     async def explain(self, text: str) -> dict[str, Any]:
         """The description of a query, by its id or by its text."""
         (answer,) = await self.execute(f"EXPLAIN {text.strip().rstrip(';')};")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from penstock.console.components.grid import Grid
+from penstock.console.fake_backend import FakeBackend
 from tests.console.conftest import Visit, Visitor
 from tests.console.fake_services import PLUGIN, FakeServices
 from tests.console.pages.test_groups import grid
@@ -57,10 +58,31 @@ def test_a_connector_that_failed_shows_its_error_and_is_restarted(
     async def body(visitor: Visitor) -> None:
         await visitor.until(lambda: visitor.text("fact-state") == "Failed")
         assert grid(visitor, "Tasks").rows[0]["error"] == "No such file: /data/a"
-        await visitor.user.should_see("Records that it could not take are in dead", retries=50)
         await visitor.until(lambda: grid(visitor, "Offsets").rows)
         visitor.click("connector-restart")
         await visitor.until(lambda: visitor.text("fact-state") == "Running")
+
+    visit("/connectors/lines", body)
+
+
+def test_dead_letters_are_shown_with_their_reasons_and_sent_again(
+    visit: Visit, running: FakeServices, backend: FakeBackend
+) -> None:
+    backend.add_topic("dead", 1)
+    said = {"topic": b"orders", "partition": b"1", "offset": b"7", "exception.message": b"no such column"}
+    headers = [(f"__connect.errors.{name}", value) for name, value in said.items()]
+    backend.append("dead", b"v", b"k", headers)
+
+    async def body(visitor: Visitor) -> None:
+        await visitor.until(lambda: visitor.text("letters-waiting") == "1 letter not sent again yet")
+        (row,) = grid(visitor, "Dead letters").rows
+        assert (row["source"], row["why"]) == ("orders, partition 1, offset 7", "no such column")
+        assert row["href"] == "/follow/dead?partition=0&offset=0"
+        visitor.click("redrive")
+        await visitor.until(lambda: "1 dead letter in dead will be sent" in visitor.text("redrive-what"))
+        visitor.click("redrive-confirm")
+        await visitor.user.should_see("1 dead letter sent again", retries=50)
+        assert running.redriven == ["lines"]
 
     visit("/connectors/lines", body)
 

@@ -109,5 +109,5 @@ class Away:
 
     def show(self, why: str | None) -> None:
         """None hides it."""
-        self._why.set_text(why or "")
+        self._why.set_text((why or "").partition(" Start it with")[0])
         self._frame.set_visibility(why is not None)

@@ -94,6 +94,21 @@ function part(title, shown) {
   return section;
 }
 
+// What can be done with the record: follow it, write it again, send its address to somebody.
+function actsPart(topic, row, again) {
+  const bar = element("div", "record-acts");
+  const place = `partition=${row.partition}&offset=${row.offset}`;
+  const follow = element("a", "btn-small", "Follow this record");
+  follow.href = `${window.path_prefix ?? ""}/follow/${encodeURIComponent(topic)}?${place}`;
+  const link = element("a", "btn-small", "Link to it");
+  link.href = `${window.path_prefix ?? ""}/topics/${encodeURIComponent(topic)}?from=offset&${place}`;
+  const write = element("button", "btn-small", "Produce again…");
+  write.type = "button";
+  write.addEventListener("click", again);
+  bar.append(follow, write, link);
+  return bar;
+}
+
 function headersPart(headers) {
   const section = element("section", "part");
   const head = element("div", "part-head");
@@ -134,7 +149,7 @@ export default {
       </div>
     </div>`,
   props: { topic: String, empty: Object },
-  emits: ["opened"],
+  emits: ["opened", "again"],
   data() {
     return { count: 0, busy: true, nothing: this.empty };
   },
@@ -227,7 +242,9 @@ export default {
         if (!message || message.offset !== row.offset) {
           throw new Error("This message is no longer there: retention or compaction removed it.");
         }
-        cell.replaceChildren(part("Value", message.value), part("Key", message.key), headersPart(message.headers));
+        const place = { partition: row.partition, offset: row.offset };
+        const acts = actsPart(this.topic, row, () => this.$emit("again", place));
+        cell.replaceChildren(acts, part("Value", message.value), part("Key", message.key), headersPart(message.headers));
       } catch (error) {
         cell.replaceChildren(element("p", "error", error.message));
       }

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from urllib.parse import quote
 
 from nicegui import background_tasks, ui
 
 from penstock.client.errors import ClientError
 from penstock.console.components.code_view import CodeView
-from penstock.console.components.controls import button, notify, text
+from penstock.console.components.controls import button, notify
+from penstock.console.components.dead_letters import DeadLetters
 from penstock.console.components.grid import Column, Grid, Row
 from penstock.console.components.layout import Away, Facts, Notice, page_head, panel
 from penstock.console.components.live import Live
@@ -54,21 +54,27 @@ class ConnectorPage:
                 button("Configure", self._configure, kind="primary", symbol="edit").mark("configure")
             self._away = Away(about.name, about.command, about.describes)
             self._notice = Notice("connector-notice")
-            self._facts = Facts(("State", "Kind", "Plugin", "Tasks", "Dead letters"))
-            self._tasks = Grid("Tasks", TASKS, NO_TASKS)
-            self._code = CodeView("What failed", "trace")
-            self._letters = ui.element("div")
-            with ui.element("div").classes("columns"):
-                with panel("Offsets"):
-                    self._offsets = Grid("Offsets", OFFSETS, NO_OFFSETS)
-                with panel("Configuration"):
-                    self._config = Grid("Configuration", SETTINGS, NO_OFFSETS, sort="name")
+            with ui.element("div").classes("stack") as self._body:
+                self._build_body()
             self._form = ConnectorForm(services)
         self._page.until_gone(services.connector_states.watch(self._receive))
 
+    def _build_body(self) -> None:
+        self._facts = Facts(("State", "Kind", "Plugin", "Tasks", "Dead letters"))
+        self._tasks = Grid("Tasks", TASKS, NO_TASKS)
+        self._code = CodeView("What failed", "trace")
+        self._code.set_visibility(False)
+        self._letters = DeadLetters(self._services, self._name)
+        with ui.element("div").classes("columns"):
+            with panel("Offsets"):
+                self._offsets = Grid("Offsets", OFFSETS, NO_OFFSETS)
+            with panel("Configuration"):
+                self._config = Grid("Configuration", SETTINGS, NO_OFFSETS, sort="name")
+
     def _receive(self, reading: Reading[list[Connector]]) -> None:
         self._away.show(None if reading.error is None else str(reading.error))
-        if reading.value is None:
+        self._body.set_visibility(reading.error is None)
+        if reading.value is None or reading.error is not None:
             return
         found = next((each for each in reading.value if each.name == self._name), None)
         self._notice.show("" if found else f"There is no connector named {self._name!r}.")
@@ -86,7 +92,7 @@ class ConnectorPage:
         self._config.show([{"id": key, "name": key, "value": value} for key, value in found.config.items()])
         self._show_trace(found)
         if first:
-            self._show_letters(found)
+            self._letters.watch(found.dead_letters)
         background_tasks.create(self._read_offsets(), name="offsets", context=self._page)
 
     def _show_trace(self, found: Connector) -> None:
@@ -94,14 +100,8 @@ class ConnectorPage:
         trace = "\n\n".join(traces)
         if trace != self._trace or not self._code.content:
             self._trace = trace
-            self._code.show(trace or "Nothing has failed.")
-
-    def _show_letters(self, found: Connector) -> None:
-        if found.dead_letters:
-            with self._letters:
-                text("a", f"Records that it could not take are in {found.dead_letters}").props(
-                    f'href="/topics/{quote(found.dead_letters, safe="")}"'
-                )
+            self._code.show(trace)
+            self._code.set_visibility(bool(trace))
 
     async def _read_offsets(self) -> None:
         try:

@@ -21,8 +21,10 @@ from penstock.console.components.query_form import QueryForm
 from penstock.console.components.topic_facts import TopicFacts
 from penstock.console.components.topic_head import TABS
 from penstock.console.components.topic_search import TopicSearch
+from penstock.console.dialogs.download_records import DownloadDialog
 from penstock.console.dialogs.produce_record import ProduceRecordDialog
 from penstock.console.feed import Reading
+from penstock.console.following import record_at
 from penstock.console.overview import Overview
 from penstock.console.pages.message_list import MessageList
 from penstock.console.services import Services
@@ -52,8 +54,10 @@ class MessagesPage:
             self._search = TopicSearch(services, topic, self._found)
             self._table = MessageTable(topic, services.backend.decoded_known)
             self._table.on("opened", lambda: self._list.pause())
+            self._table.on("again", lambda event: self._again(event.args))
             self._build_foot()
             self._produce = ProduceRecordDialog(services, topic, self._produced)
+            self._download = DownloadDialog(topic, self._form.address)
         self._list = MessageList(services, topic, self._table, self._show_state)
         self._start(asked)
 
@@ -92,7 +96,9 @@ class MessagesPage:
     def _build_foot(self) -> None:
         with ui.element("div").classes("page-foot"):
             self._count = text("p", "").props("role=status").mark("count")
-            self._more = button("Load older", self._load_more).mark("more")
+            with ui.element("div").classes("page-acts"):
+                button("Download", self._open_download, symbol="download").mark("download")
+                self._more = button("Load older", self._load_more).mark("more")
 
     # -- what the user does
 
@@ -127,6 +133,19 @@ class MessagesPage:
 
     def _open_produce(self) -> None:
         self._produce.ask(self._partitions)
+
+    def _open_download(self) -> None:
+        self._download.open()
+
+    async def _again(self, place: Mapping[str, int]) -> None:
+        """The record as it was, in the dialog that writes one."""
+        try:
+            message = await record_at(self._services, self._topic, place["partition"], place["offset"])
+            decoded = await self._services.backend.decoded(message, False)
+        except ClientError as error:
+            self._complain(error)
+            return
+        self._produce.again(message, decoded, self._partitions)
 
     def _produced(self) -> None:
         self._services.overview.refresh()

@@ -18,6 +18,7 @@ from penstock.console.components.grid import Action, Column, Grid, Row
 from penstock.console.components.layout import Away, Notice, page_head, panel
 from penstock.console.components.live import Live
 from penstock.console.components.pipeline_graph import PipelineGraph
+from penstock.console.components.sql_words import SqlWords
 from penstock.console.feed import Reading
 from penstock.console.plan_graph import plan_graph
 from penstock.console.services import Services
@@ -26,6 +27,8 @@ from penstock.console.wording import counted
 
 ROWS_SHOWN = 500
 TICK_S = 0.3
+DESCRIBED_MAX = 50
+"""Streams and tables whose columns the editor offers."""
 START = "SHOW STREAMS;"
 QUERIES = (
     Column("query", "Query"),
@@ -59,7 +62,8 @@ class SqlPage:
     def __init__(self, services: Services, statement: str) -> None:
         self._services = services
         self._running: asyncio.Task[None] | None = None
-        self._query_id = ""
+        self._sources_known: dict[str, str] | None = None
+        self._functions: list[str] = []
         about = services.sql.service.about
         with Live("section").classes("page") as self._page:
             with page_head("SQL") as self._note:
@@ -75,6 +79,7 @@ class SqlPage:
     def _build_editor(self, statement: str) -> None:
         with ui.element("div").classes("card editor-card stack"):
             self._editor = code_editor("SQL", statement, label="Statement", height="150px").mark("statement")
+            self._words = SqlWords(self._editor)
             with ui.element("div").classes("toolbar"):
                 self._run_button = button("Run", self._run, kind="primary", symbol="play").mark("run")
                 button("Explain", self._explain, symbol="route").mark("explain")
@@ -192,11 +197,24 @@ class SqlPage:
         self._body.set_visibility(reading.error is None)
         if reading.value is None or reading.error is not None:
             return
+        sources = {each.name: each.kind for each in reading.value.sources}
+        if sources != self._sources_known:
+            self._sources_known = sources
+            background_tasks.create(self._learn(sources), name="words", context=self._page)
         self._queries.show([_query_row(each) for each in reading.value.queries])
         self._sources.show([_source_row(each) for each in reading.value.sources])
         queries = len(reading.value.queries)
         running = "1 query runs" if queries == 1 else f"{queries} queries run"
         self._note.set_text(f"{running} · {len(reading.value.sources)} streams and tables")
+
+    async def _learn(self, sources: dict[str, str]) -> None:
+        """What the editor offers to complete; a server that refuses leaves the words of the language."""
+        names = list(sources.items())
+        with suppress(ClientError):
+            self._functions = self._functions or await self._services.sql.functions()
+            for source in list(sources)[:DESCRIBED_MAX]:
+                names += await self._services.sql.columns(source)
+        self._words.show(names, self._functions)
 
     def _clear(self) -> None:
         self._notice.show("")

@@ -11,6 +11,7 @@ from penstock.console.pages.alerts import alerts_page
 from penstock.console.pages.brokers import broker_page, brokers_page
 from penstock.console.pages.connector import connector_page
 from penstock.console.pages.connectors import connectors_page
+from penstock.console.pages.follow import follow_page
 from penstock.console.pages.group import group_page
 from penstock.console.pages.groups import groups_page
 from penstock.console.pages.messages import messages_page
@@ -44,6 +45,7 @@ PAGES: Final[Mapping[str, Page]] = {
     "/topics/{name}/partitions": _named(partitions_page),
     "/topics/{name}/settings": _named(settings_page),
     "/topics/{name}/readers": _named(readers_page),
+    "/follow/{name}": follow_page,
     "/groups": _plain(groups_page),
     "/groups/{name}": _named(group_page),
     "/transactions": _plain(transactions_page),
