@@ -8,13 +8,14 @@ from typing import Any
 from penstock.expressions import types as t
 from penstock.plan.row_schemas import ColumnSchema
 from penstock.sql.sources import DataSource
+from penstock.sqlserver.masking import masked
 from penstock.sqlserver.metastore import CommandStatus
 
 Entity = dict[str, Any]
 
 
 def entity(kind: str, text: str, **fields: Any) -> Entity:
-    return {"@type": kind, "statementText": text, **fields, "warnings": []}
+    return {"@type": kind, "statementText": masked(text), **fields, "warnings": []}
 
 
 def current_status(text: str, command_id: str, status: CommandStatus, number: int) -> Entity:

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
+from penstock.sqlserver.masking import masked
 from penstock.web import HttpError
 
 BAD_REQUEST: Final = 40000
@@ -46,6 +47,6 @@ def error_body(error: HttpError) -> bytes:
     body: dict[str, Any] = {"@type": "generic_error", "error_code": code, "message": error.message}
     if isinstance(error, StatementError):
         body["@type"] = "statement_error"
-        body["statementText"] = error.text
+        body["statementText"] = masked(error.text)
         body["entities"] = list(error.entities)
     return msgspec.json.encode(body)
