@@ -5,9 +5,24 @@ Counting needs no lock here: the GIL is not given up between reading a number an
 """
 
 import time
+from collections import deque
+
+cdef extern from "Python.h":
+    ctypedef struct PyTypeObject:
+        pass
+    ctypedef object (*newfunc)(PyTypeObject *, object, void *)
+    newfunc new_of "Py_TYPE_NEW" (PyTypeObject *)
+    void PyObject_GC_Track(object)
+    void PyObject_GC_UnTrack(object)
+    bint PyObject_GC_IsTracked(object)
+
+cdef extern from *:
+    """
+    #define Py_TYPE_NEW(type) ((type)->tp_new)
+    """
 
 from penstock.client.api._sent_pure import waiting as _waiting, metadata_of
-from penstock.client.api._sent_pure import ANY_PARTITION, KEPT_BYTES, OVERHEAD_BYTES
+from penstock.client.api._sent_pure import ANY_PARTITION, BURST, KEPT_BYTES, OVERHEAD_BYTES
 from penstock.client.api.records import RecordMetadata
 
 cdef list waiting = _waiting
@@ -15,7 +30,11 @@ cdef object monotonic = time.monotonic
 cdef object any_partition = ANY_PARTITION
 cdef Py_ssize_t kept_bytes = KEPT_BYTES
 cdef Py_ssize_t overhead_bytes = OVERHEAD_BYTES
+cdef int burst_records = BURST
 cdef object metadata_type = RecordMetadata
+cdef tuple nothing = ()
+
+cdef class Sends
 
 
 cdef class Wave:
@@ -48,7 +67,12 @@ cdef class Report:
         return self._wave
 
     def __call__(self, error, message):
-        if error is not None or self._callback is not None or self._owner.hears_all:
+        cdef Sends owner = <Sends> self._owner
+        cdef bint heard = self._callback is not None or owner.hears_all
+        if owner._serves_inline and (heard or self._callbacks is not None):
+            owner.deferred.append((self, error, message))
+            return
+        if error is not None or heard:
             self._ended(error, message)
         else:
             if len(message) > kept_bytes:
@@ -57,6 +81,10 @@ cdef class Report:
             if self._callbacks is not None or len(waiting):
                 self._tell()
         self._wave.resolved += 1
+
+    def _track(self):
+        if not PyObject_GC_IsTracked(self):
+            PyObject_GC_Track(self)
 
     def _metadata(self):
         if type(self._report) is not metadata_type:
@@ -67,19 +95,23 @@ cdef class Report:
 cdef class Sends:
     cdef public Wave wave
     cdef public dict known_until
-    cdef public bint _plain, _idle
+    cdef public bint _plain, _idle, hears_all, _serves_inline
+    cdef public int _burst
+    cdef public object deferred
     cdef public Py_ssize_t _largest
     cdef public object _make, _produce, _work
 
     def __init__(self):
         self.wave = Wave()
         self.known_until = {}
+        self.deferred = deque()
 
     def send(self, topic, value=None, key=None, partition=None, headers=None, timestamp=None, callback=None):
         """Queue a record and return its future. Blocks for `max.block.ms` at most, for the topic's metadata
         or for room."""
         cdef Py_ssize_t size = overhead_bytes
         cdef Wave wave
+        cdef Report future
         if (
             self._plain
             and headers is None
@@ -94,9 +126,17 @@ cdef class Sends:
             if key is not None:
                 size += len(<bytes> key)
             until = self.known_until.get(topic)
-            if size <= self._largest and until is not None and until > monotonic():
+            now = monotonic()
+            if size <= self._largest and until is not None and until > now:
                 wave = self.wave
-                future = self._make(self, callback, wave)
+                future = new_of(<PyTypeObject *> self._make)(<PyTypeObject *> self._make, nothing, NULL)
+                future._owner = self
+                future._callback = callback
+                future._wave = wave
+                if callback is None:
+                    # It can be no part of a cycle until it has an error or a callback. A million futures
+                    # under way would be walked by the collector again and again.
+                    PyObject_GC_UnTrack(future)
                 wave.sent += 1
                 try:
                     self._produce(topic, value, key, any_partition, future)
@@ -105,5 +145,8 @@ cdef class Sends:
                 else:
                     if self._idle:
                         self._work.set()
+                    self._burst += 1
+                    if self._burst >= burst_records:
+                        self._serve_burst(now)
                     return future
         return self._send_long(topic, value, key, partition, headers, timestamp, callback)

@@ -7,6 +7,7 @@ one. `penstock.client.api.sent` chooses.
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Mapping
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
@@ -21,6 +22,8 @@ OVERHEAD_BYTES: Final = 61 + 21 + 10
 KEPT_BYTES: Final = 1024
 """A report holds the record's value. One that is larger gives it up, so that a kept future stays small."""
 ANY_PARTITION: Final = -1
+BURST: Final = 256
+"""Records after which a sender looks whether it sends so fast that it should serve reports itself."""
 
 Callback = Callable[[RecordMetadata | None, Any], Any]
 """Called with where the record is, or with the `KafkaException`."""
@@ -76,7 +79,14 @@ class Report:
         return wave
 
     def __call__(self, error: Any, message: Any) -> None:
-        if error is not None or self._callback is not None or self._owner.hears_all:
+        owner = self._owner
+        if (
+            owner._serves_inline
+            and (self._callback is not None or self._callbacks is not None or owner.hears_all)
+        ):  # fmt: skip
+            owner.deferred.append((self, error, message))  # code of the user's is not for a sender's thread
+            return
+        if error is not None or self._callback is not None or owner.hears_all:
             self._ended(error, message)
         else:
             if len(message) > KEPT_BYTES:
@@ -91,6 +101,10 @@ class Report:
 
     def _tell(self) -> None:
         raise NotImplementedError
+
+    def _track(self) -> None:
+        """From now on it may be part of a cycle of references. The native twin hides others from the
+        garbage collector."""
 
     def _metadata(self) -> RecordMetadata:
         """Of a future that is done and has no error."""
@@ -112,6 +126,14 @@ class Sends:
         """Whether the short way is open: the producer has nothing of the user's, and is not closed."""
         self._idle = False
         """The serving thread sleeps, or is about to; `_work` wakes it."""
+        self.hears_all = False
+        """Interceptors see every acknowledgement."""
+        self._serves_inline = False
+        """A sender's thread serves reports now; `_polling` is held. What the user's code must see is kept in
+        `deferred` for the producer's thread."""
+        self.deferred: deque[tuple[Report, Any, Any]] = deque()
+        self._burst = 0
+        """Records since the last look."""
         self._largest = 0
         self._make: Any = None
         self._produce: Any = None
@@ -139,7 +161,8 @@ class Sends:
             and type(topic) is str
         ):
             size = OVERHEAD_BYTES + (len(value) if value else 0) + (len(key) if key else 0)
-            if size <= self._largest and self.known_until.get(topic, 0.0) > time.monotonic():
+            now = time.monotonic()
+            if size <= self._largest and self.known_until.get(topic, 0.0) > now:
                 wave = self.wave
                 wave.begin()
                 future: RecordFuture = self._make(self, callback, wave)
@@ -150,8 +173,14 @@ class Sends:
                 else:
                     if self._idle:
                         self._work.set()
+                    self._burst += 1
+                    if self._burst >= BURST:
+                        self._serve_burst(now)
                     return future
         return self._send_long(topic, value, key, partition, headers, timestamp, callback)
+
+    def _serve_burst(self, now: float) -> None:
+        raise NotImplementedError
 
     def _send_long(
         self,

@@ -40,6 +40,7 @@ class RecordFuture(Report):
 
     def add_done_callback(self, callback: Callable[[RecordFuture], Any]) -> None:
         """Called once, by the producer's thread, or at once if the future is done."""
+        self._track()
         with _RESOLVED:
             self._callbacks = [*(self._callbacks or ()), callback]
         if self.done():  # perhaps since before: then `_tell` has not seen it
@@ -64,6 +65,8 @@ class RecordFuture(Report):
     def end(self, metadata: RecordMetadata | None, error: KafkaException | None) -> None:
         """Interceptors hear of it first, then the future, then the callback."""
         self._owner.on_report(metadata, error)
+        if error is not None:
+            self._track()
         self._report, self._error = metadata, error
         self._tell()
         if self._callback is not None:
@@ -101,6 +104,7 @@ class RecordFuture(Report):
             return
         with _RESOLVED:
             waiting.append(None)
+            self._owner.wake()
             try:
                 if not _RESOLVED.wait_for(self.done, timeout):
                     raise TimeoutException(f"The record has no answer after {timeout:g} s.")

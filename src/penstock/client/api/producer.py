@@ -38,7 +38,7 @@ from penstock.client.api.metadata import PartitionInfo, TopicPartitions, partiti
 from penstock.client.api.metrics import INTERVAL_MS, LibraryStatistics
 from penstock.client.api.partitioners import ClusterView
 from penstock.client.api.records import Headers, OffsetAndMetadata, ProducerRecord, RecordMetadata
-from penstock.client.api.sent import OVERHEAD_BYTES, Callback, Sends, Wave
+from penstock.client.api.sent import BURST, OVERHEAD_BYTES, Callback, Sends, Wave, waiting
 from penstock.client.api.serializers import BytesSerializer
 from penstock.client.api.settings import producer_settings, wire_settings
 from penstock.client.api.telemetry import WithoutTelemetry
@@ -53,6 +53,10 @@ _log = logging.getLogger(__name__)
 
 _POLL_SECONDS: Final = 0.1
 _IDLE_SECONDS: Final = 0.5
+_BURST_SECONDS: Final = 0.01
+"""A thread that sends `BURST` records within this time serves reports itself."""
+_STAND_BACK_SECONDS: Final = 0.02
+"""How long the producer's thread leaves reports to such a thread after its last burst."""
 _FATAL: Final = (ProducerFencedException, InvalidProducerEpochException, AuthorizationException)
 """Errors of a record that a commit raises itself. After any other, Java's only says to abort."""
 
@@ -107,6 +111,7 @@ class Producer(Sends, WithoutTelemetry):
         self._progress = Event()
         self._waiting_for_room = False  # a hint: a waiting thread looks again soon without being told
         self._polling = Lock()  # one thread serves reports at a time: that keeps their order
+        self._burst_began = self._burst_ended = 0.0
         self._server = Thread(target=self._serve, name="penstock-producer", daemon=True)
         self._server.start()
         self._plain = (
@@ -197,6 +202,7 @@ class Producer(Sends, WithoutTelemetry):
             if current_thread() is self._server:
                 raise IllegalStateException("Cannot flush from a callback of the producer.")
             with translated("flush"), self._polling:
+                self._call_deferred()
                 self._library.flush(_POLL_SECONDS)
 
     def partitions_for(self, topic: str) -> list[PartitionInfo]:
@@ -271,6 +277,7 @@ class Producer(Sends, WithoutTelemetry):
         with suppress(KafkaException), translated("close"), self._polling:
             self._library.purge()
             self._library.flush(1)
+            self._call_deferred()
         self._work.set()
         self._server.join(5)
         if self._arrow is not None:
@@ -311,6 +318,9 @@ class Producer(Sends, WithoutTelemetry):
             return self._refuse(future, error)
         if self._idle:
             self._work.set()
+        self._burst += 1
+        if blocking and self._burst >= BURST:
+            self._serve_burst(time.monotonic())
         return future
 
     def _offered(self, arguments: dict[str, Any], future: RecordFuture) -> bool:
@@ -389,16 +399,58 @@ class Producer(Sends, WithoutTelemetry):
         if not self._transactional:
             raise IllegalStateException(f"Cannot {doing}: the producer has no transactional.id.")
         with translated(doing), self._polling:  # commit and abort serve reports themselves
+            self._call_deferred()
             getattr(self._library, method)(*arguments)
+
+    def wake(self) -> None:
+        """A thread waits for a future: reports are served at once."""
+        if time.monotonic() - self._burst_ended < _STAND_BACK_SECONDS:
+            self._work.set()
+
+    def _serve_burst(self, now: float) -> None:
+        """Called by a thread that sends. Where it sends without a pause, it serves reports itself: two
+        threads that pass the interpreter's lock to and fro for every report take twice the time."""
+        self._burst = 0
+        quick = now - self._burst_began < _BURST_SECONDS
+        self._burst_began = now
+        if not quick or not self._polling.acquire(blocking=False):
+            return
+        try:
+            self._serves_inline = True
+            self._library.poll(0)
+        finally:
+            self._serves_inline = False
+            self._burst_ended = now
+            self._polling.release()
+        if self.deferred:
+            self._work.set()
+
+    def _call_deferred(self) -> None:
+        """Reports that a sender's thread has left to another one. `_polling` is held."""
+        while self.deferred:
+            report, error, message = self.deferred.popleft()
+            report(error, message)
+
+    def _stands_back(self) -> bool:
+        if waiting or self._waiting_for_room or self._closed:
+            return False
+        return time.monotonic() - self._burst_ended < _STAND_BACK_SECONDS
 
     def _serve(self) -> None:
         """Reports become resolved futures. With nothing under way the thread sleeps."""
-        while not self._closed or len(self._library):
+        while not self._closed or len(self._library) or self.deferred:
+            stands_back = self._stands_back()
+            if stands_back:
+                self._work.clear()
+                if not (waiting or self.deferred):  # one that comes later wakes us
+                    self._work.wait(_STAND_BACK_SECONDS)
             with self._polling:
-                self._library.poll(_POLL_SECONDS if len(self._library) else 0)
+                self._call_deferred()
+                if not stands_back:
+                    self._library.poll(_POLL_SECONDS if len(self._library) else 0)
             if self._waiting_for_room:
                 self._progress.set()
-            if len(self._library) or self._closed:
+            if len(self._library) or self._closed or self.deferred:
                 continue
             self._work.clear()
             self._idle = True  # a record that was queued before is seen below; one that comes later wakes us

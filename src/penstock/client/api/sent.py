@@ -8,10 +8,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from penstock.client.api import _sent_pure
-from penstock.client.api._sent_pure import OVERHEAD_BYTES, Callback, metadata_of, waiting
+from penstock.client.api._sent_pure import BURST, OVERHEAD_BYTES, Callback, metadata_of, waiting
 from penstock.records.walk import twin_of
 
-__all__ = ["ACTIVE", "OVERHEAD_BYTES", "Callback", "Report", "Sends", "Wave", "metadata_of", "waiting"]
+__all__ = [
+    "ACTIVE",
+    "BURST",
+    "OVERHEAD_BYTES",
+    "Callback",
+    "Report",
+    "Sends",
+    "Wave",
+    "metadata_of",
+    "waiting",
+]
 
 _twin: Final = twin_of(_sent_pure)
 
