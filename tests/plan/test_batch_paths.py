@@ -12,7 +12,15 @@ from hypothesis import strategies as st
 from penstock.plan.failures import FailureLetters, ProcessingError, skip_processing
 from penstock.plan.raw_records import BadRecord, DeadLetters, Produced, ProducedColumns, RecordColumns
 from penstock.plan.task import Task
-from penstock.streams import JsonSerde, LongSerde, Materialized, StreamsBuilder, StringSerde, Topology
+from penstock.streams import (
+    JsonSerde,
+    LongSerde,
+    Materialized,
+    StreamsBuilder,
+    StringSerde,
+    TimeWindows,
+    Topology,
+)
 
 TEXTS = st.none() | st.text("ab c", max_size=6)
 ROWS = st.lists(st.tuples(TEXTS, TEXTS, st.integers(0, 50), st.booleans()), max_size=12)
@@ -51,6 +59,38 @@ def aggregated(builder: StreamsBuilder) -> None:
 
 def reduced(builder: StreamsBuilder) -> None:
     builder.stream("in").group_by_key().reduce(lambda one, other: one + other).to_stream().to("longer")
+
+
+def windowed(windows: TimeWindows) -> Describe:
+    def describe(builder: StreamsBuilder) -> None:
+        def add(key: str, value: str | None, known: list[str]) -> list[str] | None:
+            known.append(value or "")
+            return None if len(known) > 4 else known
+
+        grouped = builder.stream("in").group_by_key().windowed_by(windows)
+        table = grouped.aggregate(list, add, materialized=Materialized("lists", value_serde=JsonSerde()))
+        table.to_stream().to("lists", value_serde=JsonSerde())
+
+    return describe
+
+
+def late_windows(builder: StreamsBuilder) -> None:
+    """A store that keeps windows for a shorter time than the records of a step span."""
+    grouped = builder.stream("in").group_by_key().windowed_by(TimeWindows(3, grace=2))
+    counts = grouped.count(materialized=Materialized("counts", retention=5))
+    counts.to_stream().to("counts", value_serde=LongSerde())
+
+
+DESCRIPTIONS: Any = [
+    stateless,
+    counted,
+    aggregated,
+    reduced,
+    late_windows,
+    windowed(TimeWindows(10)),
+    windowed(TimeWindows(10, advance=3, grace=5)),
+    windowed(TimeWindows(12, advance=4, grace=20)),
+]
 
 
 def columns_of(rows: list[tuple[str | None, str | None, int, bool]]) -> RecordColumns:
@@ -103,7 +143,7 @@ def new_task(topology: Topology, **handlers: Any) -> Task:
     return Task(topology.plan, application_id="app", emit_every_update=False, **handlers)
 
 
-@pytest.mark.parametrize("describe", [stateless, counted, aggregated, reduced])
+@pytest.mark.parametrize("describe", DESCRIPTIONS)
 @given(batches=st.lists(ROWS, min_size=1, max_size=3))
 @settings(max_examples=60)
 def test_at_once_and_one_by_one_are_the_same(describe: Describe, batches: list[Any]) -> None:
@@ -116,7 +156,7 @@ def test_at_once_and_one_by_one_are_the_same(describe: Describe, batches: list[A
     assert ours.state.metadata == theirs.state.metadata
 
 
-@pytest.mark.parametrize("describe", [stateless, counted, aggregated, reduced])
+@pytest.mark.parametrize("describe", DESCRIPTIONS)
 def test_these_plans_have_a_path(describe: Describe) -> None:
     assert new_task(built(describe))._inlet("in").batch_path is not None
 

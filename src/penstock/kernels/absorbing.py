@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from penstock.kernels.aggregates import StreamAggregate, StreamReduce, add_one, zero
 from penstock.kernels.context import Emitter
@@ -25,7 +25,7 @@ class KeyedRows(NamedTuple):
 
     raw_keys: Sequence[bytes]
     values: Sequence[Any]
-    """Without nulls; the bytes of the values where the aggregation only counts them."""
+    """The bytes of the values where the aggregation only counts them."""
     timestamps: Sequence[int]
     headers: Sequence[Headers]
     keys: Mapping[bytes, Any]
@@ -38,8 +38,21 @@ _Rows = dict[bytes, _Row]
 _Aggregate = Callable[[KeyedRows, Callable[[bytes], _Row | None]], _Rows]
 
 
+class TakesRows(Protocol):
+    """What takes many records at once."""
+
+    counts_only: bool
+    """Whether it does not look at values."""
+    takes_nulls: bool
+    """Whether records without a value are part of it; those without a key never are."""
+
+    def __call__(self, rows: KeyedRows) -> None: ...
+
+
 class Absorber:
     """Takes rows into the store of one aggregation."""
+
+    takes_nulls = False
 
     def __init__(self, operation: Operation, store: KeyValueStore, emitter: Emitter) -> None:
         self._store, self._emitter = store, emitter

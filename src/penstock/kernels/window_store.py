@@ -29,7 +29,7 @@ class Expiry:
     """Which times a store still has: shared by window and session stores."""
 
     def __init__(self, cells: Cells, retention_ms: int, marks: dict[str, int]) -> None:
-        self._cells, self._retention_ms, self._marks = cells, retention_ms, marks
+        self._cells, self.retention_ms, self._marks = cells, retention_ms, marks
         self._segment_ms = max(retention_ms // 2, SMALLEST_SEGMENT_MS)
         self._by_time = SortedKeys()  # the time's eight bytes, then the cell's key
         self._observe(marks.get("observed", UNKNOWN_TIME))
@@ -38,13 +38,13 @@ class Expiry:
         return timestamp // self._segment_ms
 
     def _observe(self, observed: int) -> None:
-        self._observed = observed  # the newest time that was put, as the marks have it
-        self.oldest_readable = observed - self._retention_ms + 1
-        self._oldest_kept = self.segment(observed - self._retention_ms) * self._segment_ms
+        self.observed = observed  # the newest time that was put, as the marks have it
+        self.oldest_readable = observed - self.retention_ms + 1
+        self._oldest_kept = self.segment(observed - self.retention_ms) * self._segment_ms
 
     def admits(self, timestamp: int) -> bool:
         """Take note of a time, free what it makes too old; false if it is itself too old to be stored."""
-        if timestamp > self._observed:
+        if timestamp > self.observed:
             self._marks["observed"] = timestamp
             self._observe(timestamp)
             self._free()
@@ -105,6 +105,19 @@ class WindowStore:
         self._size_ms, self._duplicates = size_ms, retain_duplicates
         self._expiry = Expiry(cells, retention_ms, marks)
         self.live = None if cells.reports_puts or retain_duplicates else LiveRows(cells, self._settle)
+
+    @property
+    def key_serde(self) -> Serde[Any]:
+        return self._key
+
+    @property
+    def observed(self) -> int:
+        """The newest start that was put."""
+        return self._expiry.observed
+
+    @property
+    def retention_ms(self) -> int:
+        return self._expiry.retention_ms
 
     def loaded(self) -> None:
         """Called when the cells were loaded."""

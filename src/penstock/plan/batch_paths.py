@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from penstock.kernels.absorbing import Absorber, KeyedRows, absorber
+from penstock.kernels.absorbing import KeyedRows, TakesRows, absorber
+from penstock.kernels.absorbing_windows import window_absorber
 from penstock.kernels.context import Context
 from penstock.kernels.operation import Operation, Rows, RowsFunction
 from penstock.kernels.record import Metadata
@@ -54,7 +55,7 @@ def batch_path(
         child = plan.by_name[children[0]]
         context = contexts[child.name]
         store: Any = context.stores.get(getattr(child.operation, "store", ""))
-        taker = absorber(bound(child), store, context.emitters)
+        taker = _taker(bound(child), store, context)
         if taker is not None and _same_bytes(source.key_serde, store.key_serde):
             is_internal = all(topic in plan.internal_names for topic in source.topics)
             return _Absorbing(source, taker, is_internal and source.pattern is None)
@@ -67,6 +68,10 @@ def batch_path(
     return _Straight(source, steps) if sinks and len(topics) == len(set(topics)) else None
 
 
+def _taker(operation: Operation, store: Any, context: Context) -> TakesRows | None:
+    return absorber(operation, store, context.emitters) or window_absorber(operation, store, context)
+
+
 def _same_bytes(read: Serde[Any], kept: Serde[Any]) -> bool:
     return type(read) in EXACT and read == kept
 
@@ -74,7 +79,7 @@ def _same_bytes(read: Serde[Any], kept: Serde[Any]) -> bool:
 class _Absorbing:
     """From a topic straight into an aggregation."""
 
-    def __init__(self, source: Source, taker: Absorber, is_internal: bool) -> None:
+    def __init__(self, source: Source, taker: TakesRows, is_internal: bool) -> None:
         self._source, self._take = source, taker
         # A value that is only counted is read all the same, to find those that cannot be read; but what this
         # application has written itself can be.
@@ -90,8 +95,13 @@ class _Absorbing:
         if self._reads_values:
             values = _read(source.value_serde, topic, columns.values)
         places: Any = range(len(values))
-        if None in keys or any(value is None for value in values):  # these are no part of an aggregation
-            places = [at for at in places if columns.keys[at] is not None and values[at] is not None]
+        needs_value = not self._take.takes_nulls
+        if None in keys or (needs_value and any(value is None for value in values)):
+            places = [
+                at
+                for at in places
+                if columns.keys[at] is not None and not (needs_value and values[at] is None)
+            ]
 
         def metadata(at: int) -> Metadata:
             return metadata_of(columns, places[at])
