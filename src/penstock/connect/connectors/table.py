@@ -16,6 +16,8 @@ BUILT_IN: Final = (
     "penstock.connect.connectors.files.source:SpoolDirCsvSource",
     "penstock.connect.connectors.files.source:SpoolDirJsonSource",
     "penstock.connect.connectors.files.source:SpoolDirLinesSource",
+    "penstock.connect.connectors.http.sink:HttpSink",
+    "penstock.connect.connectors.http.source:HttpSource",
     "penstock.connect.connectors.redis.sink:RedisSink",
     "penstock.connect.connectors.redis.source:RedisStreamSource",
 )
