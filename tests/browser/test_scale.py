@@ -1,4 +1,4 @@
-"""The console over 1,000 topics, 10,000 partitions and 500 groups: how soon pages are useful, and what it costs.
+"""The console over 1,000 topics, 10,000 partitions and 500 groups: how soon pages are useful, what it costs.
 
 Long form only. Broker and console are processes of their own, so that the CPU and memory of each can be read.
 Figures are printed; run it with `pytest --long -s tests/browser/test_scale.py`.
@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 from playwright.sync_api import BrowserContext, expect
 
 from penstock.client.admin import Admin
