@@ -9,7 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from penstock.cli.ksql import live
+from penstock.cli.ksql.completing import Completion
 from penstock.cli.ksql.loop import is_complete
+from penstock.cli.ksql.requests import Server as Asked
 from penstock.cli.ksql.tables import LiveTable, table, wide_row
 from tests.sqlserver.servers import Server
 
@@ -66,10 +69,60 @@ def test_a_server_that_is_not_there_is_told_in_a_sentence() -> None:
 
 @pytest.mark.parametrize(
     ("text", "complete"),
-    [("", True), ("SHOW STREAMS;\n", True), ("SELECT 1\n", False), ("INSERT INTO x VALUES ('a;\n", False)],
+    [
+        ("", True),
+        ("SHOW STREAMS;\n", True),
+        ("SELECT 1\\G\n", True),
+        ("SELECT 1\n", False),
+        ("INSERT INTO x VALUES ('a;\n", False),
+    ],
 )
 def test_a_statement_goes_on_until_its_semicolon(text: str, complete: bool) -> None:
     assert is_complete(text) is complete
+
+
+def test_a_statement_that_ends_with_backslash_g_has_a_line_a_column(server: Server, name: str) -> None:
+    server.ksql(
+        f"CREATE STREAM {name} (id INT KEY) WITH (kafka_topic='{name}', format='JSON', partitions=1);"
+    )
+    server.ksql(f"INSERT INTO {name} VALUES (7);")
+    done = ksql(server, "-e", f"SELECT * FROM {name}\\G")
+    assert done.stdout.splitlines()[:2] == ["*** row 1 ***", "ID: 7"]
+
+
+def test_tab_offers_keywords_and_the_names_of_the_server(server: Server, name: str) -> None:
+    server.ksql(
+        f"CREATE STREAM {name} (id INT KEY, shipped_to STRING) "
+        f"WITH (kafka_topic='{name}', format='JSON', partitions=1);"
+    )
+    completion = Completion(Asked(server.url))
+    assert completion.matches(name.lower()) == [name]
+    assert completion.matches("shipp") == ["SHIPPED_TO"]
+    assert "UCASE(" in completion.matches("uca")
+    assert "STREAMS " in completion.matches("strea")
+    assert Completion(Asked("http://127.0.0.1:1")).matches("SELE") == ["SELECT "]
+
+
+def test_rows_of_a_key_change_in_place() -> None:
+    drawn: list[str] = []
+
+    class Screen(live.Screen):
+        def draw(self, text: str) -> None:
+            drawn.append(text)
+
+    changes = [
+        {"header": {"queryId": "q", "schema": "`K` STRING KEY, `M` MAP<STRING, INTEGER>, `N` INTEGER"}},
+        {"row": {"columns": ["b", {}, 1]}},
+        {"row": {"columns": ["a", {}, 1]}},
+        {"row": {"columns": ["b", {}, 2]}},
+        {"row": {"columns": ["a", None, None], "tombstone": True}},
+    ]
+    live.show(iter(changes), lambda: (80, 24), Screen())
+    shown = [line.split() for line in drawn[-2].splitlines()]
+    assert [line[::2] for line in shown[2:4]] == [["a", "{}", "1"], ["b", "{}", "2"]]
+    assert drawn[-1].splitlines()[2:-2] == [" b | {} | 2"]
+    assert drawn[-1].endswith("1 rows, 4 changes. Ctrl-C ends the query.")
+    assert live.columns_of("`a,b` STRUCT<X INTEGER, Y STRING>, C DECIMAL(4, 2) KEY") == (["a,b", "C"], ["C"])
 
 
 def test_tables_are_as_wide_as_their_cells() -> None:

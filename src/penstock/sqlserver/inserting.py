@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from random import SystemRandom
 from typing import Any, Final
 
+from penstock.client.direct import cluster_of
+from penstock.client.errors import BrokerRefused
 from penstock.client.librdkafka import Connection
 from penstock.client.sending import NewRecord as Record
 from penstock.client.sending import Produced, Sender
 from penstock.kernels.serdes import to_bytes
+from penstock.protocol.topic_partition import TopicPartition
+from penstock.records.record import Record as StoredRecord
 from penstock.sql.insert_values import NewRecord
 from penstock.sql.lowering.graph import SerdeOf
 from penstock.sql.serdes.codec import FormatError
@@ -17,6 +22,11 @@ from penstock.sql.serdes.json_reading import reader
 from penstock.sql.sources import DataSource
 from penstock.sqlserver.errors import KsqlError
 from penstock.sqlserver.settings import ServerSettings
+from penstock.wire.deadline import Deadline
+from penstock.wire.errors import WireError
+from penstock.wire.pack import pack_records
+from penstock.wire.partitioner import partition_for_key
+from penstock.wire.produce import Producer
 
 TIMEOUT_S: Final = 30.0
 
@@ -35,7 +45,24 @@ class Inserter:
         value_serde = self._serde_of(schema.value_format, source.stored, False)
         key = to_bytes(key_serde, source.topic, record.key)
         value = to_bytes(value_serde, source.topic, record.value)
-        self._send(source.topic, Record(value, key, timestamp_ms=record.timestamp))
+        if record.timestamp == 0:  # which librdkafka takes for "now"
+            self._send_at_zero(source.topic, key, value)
+        else:
+            self._send(source.topic, Record(value, key, timestamp_ms=record.timestamp))
+
+    def _send_at_zero(self, topic: str, key: bytes | None, value: bytes | None) -> None:
+        """A record of the first millisecond of 1970, which tests and examples like to have."""
+        cluster = cluster_of(Connection(self._settings.bootstrap_servers, TIMEOUT_S, self._settings.client))
+        try:
+            count = len(cluster.topic(topic, Deadline(TIMEOUT_S)).partitions)
+            number = partition_for_key(key, count) if key is not None else SystemRandom().randrange(count)
+            producer = Producer(cluster)
+            producer.send(TopicPartition(topic, number), pack_records([StoredRecord(key, value, (), 0)]))
+            producer.flush()
+        except WireError as error:
+            raise BrokerRefused(f"Could not write to topic {topic!r}: {error}.", "") from error
+        finally:
+            cluster.close()
 
     def _send(self, topic: str, record: Record) -> None:
         done: list[Produced] = []

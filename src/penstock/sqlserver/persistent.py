@@ -141,6 +141,7 @@ class PersistentQueries:
                     self._changed.wait(LOOK_EVERY_S)
 
     def _reconcile(self, wanted: Mapping[str, KnownQuery]) -> None:
+        self._leave_lost_session()
         mine = {name: known for name, known in wanted.items() if self._is_mine(name) and not known.paused}
         for name in [
             each for each, running in self._running.items()
@@ -159,6 +160,19 @@ class PersistentQueries:
                 self._start(name, Running(known))
             elif running.has_failed:
                 self._start_again(name, running)
+
+    def _leave_lost_session(self) -> None:
+        """When Spark's JVM has died all queries end with it, and are started in another one at once."""
+        if self._session is None:
+            return
+        from penstock.spark import lost
+
+        if lost.is_lost(self._session):
+            log.warning("Spark's JVM has died: another one is started, and the queries with it")
+            for name in list(self._running):
+                self._stop(name)
+            lost.forget()
+            self._session = None
 
     def _start_again(self, name: str, running: Running) -> None:
         """A query that has failed is started again, after a pause that grows."""

@@ -20,6 +20,10 @@ DEFAULT_URL = "http://127.0.0.1:8088"
 @click.option("--output", type=click.Choice(["TABULAR", "JSON"], case_sensitive=False), default="TABULAR",
               show_default=True, help="How answers are printed.")  # fmt: skip
 @click.option("--wide", is_flag=True, help="Rows as one line a column.")
+@click.option("-u", "--user", help="A name for a server that asks for one.")
+@click.option("-p", "--password", help="Its password. Without it the shell asks.")
+@click.option("--config-file", type=click.Path(exists=True, dir_okay=False),
+              help="Settings: ssl.* of the connection, others for every query.")  # fmt: skip
 def shell(
     url: str,
     statements: tuple[str, ...],
@@ -27,16 +31,23 @@ def shell(
     variables: tuple[str, ...],
     output: str,
     wide: bool,
+    user: str | None,
+    password: str | None,
+    config_file: str | None,
 ) -> None:
     """A shell for the SQL server at URL.
 
     With -e or -f it executes what is given and ends: 0 when all went well, 1 at the first failure. Without,
     it reads standard input, line by line with history where that is a terminal.
     """
-    from penstock.cli.ksql.requests import Server
+    from penstock.cli.ksql.access import server_at
     from penstock.cli.ksql.session import Session
+    from penstock.settings.sources import read_properties
 
-    session = Session(Server(url), as_json=output.upper() == "JSON", wide=wide)
+    settings = read_properties(config_file) if config_file else {}
+    server = server_at(url, user, password, settings)
+    session = Session(server, as_json=output.upper() == "JSON", wide=wide)
+    session.properties.update({name: text for name, text in settings.items() if not name.startswith("ssl.")})
     for each in variables:
         name, _, value = each.partition("=")
         session.variables[name] = value

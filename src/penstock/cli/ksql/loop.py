@@ -11,9 +11,10 @@ from typing import Any, Final
 
 import click
 
-from penstock.cli.ksql.session import Session
+from penstock.cli.ksql.completing import Completion
+from penstock.cli.ksql.progress import waiting
+from penstock.cli.ksql.session import WIDE, Session
 from penstock.sql.errors import SqlError
-from penstock.sql.keywords import KEYWORDS
 from penstock.sql.lexer import split
 
 PROMPT: Final = "ksql> "
@@ -21,14 +22,16 @@ MORE: Final = ">"
 HISTORY: Final = Path.home() / ".ksql-history"
 HISTORY_LINES: Final = 5000
 _COMMAND: Final = re.compile(
-    r"\s*(exit|quit|help|version|clear|history|output|wide|spool|server)\b(.*)", re.IGNORECASE | re.DOTALL
+    r"\s*(exit|quit|help|version|clear|history|output|wide|live|spool|server)\b(.*)",
+    re.IGNORECASE | re.DOTALL,
 )
 HELP: Final = """Statements end with a semicolon and may have several lines. Besides there are:
   exit, quit          leave the shell (Ctrl-D does, too)
   help                this text
   version             what the server is
   output [JSON|TABULAR]
-  wide [ON|OFF]       rows as one line a column
+  wide [ON|OFF]       rows as one line a column; \\G in place of ; does so once
+  live [ON|OFF]       whether queries with GROUP BY change their rows in place
   spool FILE, spool off
   history             what was typed before
   RUN SCRIPT 'FILE';  the statements of a file
@@ -37,7 +40,8 @@ Ctrl-C ends a query that pushes rows."""
 
 def interact(session: Session) -> None:
     """Until exit or the end of the input."""
-    with _history():
+    session.live = sys.stdout.isatty()
+    with _history(Completion(session.server)):
         info = session.server.info()
         click.echo(f"SQL shell, server {info.get('version')} at {session.server.url}. Type help for help.")
         pending = ""
@@ -66,6 +70,8 @@ def is_complete(text: str) -> bool:
     """Whether the last statement has its semicolon; an empty line is complete, too."""
     if not text.strip():
         return True
+    if text.rstrip().endswith(WIDE):
+        return True
     if not text.rstrip().endswith(";"):
         return False
     try:
@@ -77,7 +83,8 @@ def is_complete(text: str) -> bool:
 
 def _run(session: Session, text: str) -> None:
     try:
-        session.run(text)
+        with waiting(session):
+            session.run(text)
     except click.ClickException as error:
         session.say(error.format_message())
     except KeyboardInterrupt:
@@ -103,6 +110,8 @@ def _own(session: Session, name: str, rest: str) -> bool:
                 click.echo(f"Current output format: {'JSON' if session.as_json else 'TABULAR'}")
             case "wide":
                 session.wide = rest.upper() != "OFF"
+            case "live":
+                session.live = rest.upper() != "OFF"
             case "spool":
                 words = shlex.split(rest)
                 session.spool(None if not words or words[0].lower() == "off" else words[0])
@@ -120,7 +129,7 @@ def _readline() -> Any:
 
 
 @contextlib.contextmanager
-def _history() -> Any:
+def _history(completion: Completion) -> Any:
     readline = _readline()
     if readline is None or not sys.stdin.isatty():
         yield
@@ -128,18 +137,13 @@ def _history() -> Any:
     with contextlib.suppress(OSError):
         readline.read_history_file(HISTORY)
     readline.set_history_length(HISTORY_LINES)
-    readline.set_completer(_complete)
+    readline.set_completer(completion)
     readline.parse_and_bind("tab: complete")
     try:
         yield
     finally:
         with contextlib.suppress(OSError):
             readline.write_history_file(HISTORY)
-
-
-def _complete(word: str, number: int) -> str | None:
-    found = sorted(each for each in KEYWORDS if each.startswith(word.upper()))
-    return f"{found[number]} " if word and number < len(found) else None
 
 
 def _show_history() -> None:

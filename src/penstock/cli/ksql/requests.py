@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import socket
+import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from typing import Any, Final
@@ -22,12 +23,14 @@ class Refused(click.ClickException):
 
 
 class Server:
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, authorization: str = "", tls: ssl.SSLContext | None = None) -> None:
+        """`authorization` is the header of that name; `tls` says what is trusted."""
         parts = urlsplit(url if "://" in url else f"http://{url}")
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise click.ClickException(f"{url!r} is no address of a SQL server: write http://HOST:PORT")
         self.url = f"{parts.scheme}://{parts.netloc}"
         self._host, self._port, self._secure = parts.hostname, parts.port or 8088, parts.scheme == "https"
+        self._authorization, self._tls = authorization, tls
 
     def info(self) -> dict[str, Any]:
         with closing(self._connection()) as connection:
@@ -49,6 +52,14 @@ class Server:
         for line in self._lines("/query-stream", body, DELIMITED):
             yield json.loads(line)
 
+    def changes(self, text: str, properties: Mapping[str, str]) -> Iterator[Any]:
+        """The older form of a query: a header with the key's columns, then rows that may be tombstones."""
+        body = {"ksql": text, "streamsProperties": dict(properties)}
+        for line in self._lines("/query", body, MEDIA_TYPE):
+            found = line.strip().removeprefix("[").removeprefix(",").removesuffix("]").removesuffix(",")
+            if found.strip():
+                yield json.loads(found)
+
     def printed(self, text: str, properties: Mapping[str, str]) -> Iterator[str]:
         yield from self._lines("/query", {"ksql": text, "streamsProperties": dict(properties)}, MEDIA_TYPE)
 
@@ -60,13 +71,16 @@ class Server:
                     yield line.decode().rstrip("\n")
 
     def _connection(self) -> http.client.HTTPConnection:
-        kind = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
-        return kind(self._host, self._port, timeout=TIMEOUT_S)
+        if self._secure:
+            return http.client.HTTPSConnection(self._host, self._port, timeout=TIMEOUT_S, context=self._tls)
+        return http.client.HTTPConnection(self._host, self._port, timeout=TIMEOUT_S)
 
     def _asked(
         self, connection: http.client.HTTPConnection, method: str, path: str, body: Any, accept: str
     ) -> http.client.HTTPResponse:
         given = {"Accept": accept, "Content-Type": MEDIA_TYPE}
+        if self._authorization:
+            given["Authorization"] = self._authorization
         try:
             connection.request(method, path, None if body is None else json.dumps(body), given)
             answer = connection.getresponse()
