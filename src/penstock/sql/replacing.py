@@ -26,7 +26,7 @@ def check_replaced(old: DataSource, new: DataSource, at: Position) -> None:
         raise refuse("type", f"K{old.kind}", f"K{new.kind}")
     if old.read_only or new.read_only:
         raise SqlError(
-            f"Cannot upgrade {old.kind.lower()} `{old.name}`: it is declared as CREATE SOURCE and is read-only",
+            f"Cannot upgrade {old.kind.lower()} `{old.name}`: it was made by CREATE SOURCE and is read-only",
             *at,
         )
     if old.topic != new.topic:
