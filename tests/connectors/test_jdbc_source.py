@@ -5,13 +5,14 @@ from __future__ import annotations
 import datetime as dt
 import sqlite3
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from penstock.connect.api.guards import ALLOWED_PATHS
-from penstock.connect.api.source import SourceRecord
+from penstock.connect.api.source import SourceOffsets, SourceRecord
 from penstock.connect.api.test_kit import run_source
 from penstock.connect.config.validation import Defaults, validate
 from penstock.connect.connectors.jdbc.source import JdbcSource
@@ -19,6 +20,7 @@ from penstock.connect.data import schema as s
 from penstock.connect.errors import ConnectError
 from penstock.connect.plugins import load_plugins
 from tests.connectors.servers import MariaDb, Postgres
+from tests.connectors.worker import eventually
 
 STRING = "org.apache.kafka.connect.storage.StringConverter"
 DEFAULTS = Defaults(STRING, STRING, "org.apache.kafka.connect.storage.SimpleHeaderConverter")
@@ -103,6 +105,24 @@ def test_timestamps_read_changes_and_never_cut_a_moment_apart(database: tuple[Ru
     assert ids(rest) == [3, 4, 5, 6]
     run("UPDATE orders SET at = '2024-01-01 00:00:02' WHERE id = 1")
     assert ids(read(both, after(rest))) == [1]
+
+
+def test_a_look_finds_whether_there_is_anything_new(database: tuple[Run, dict[str, str]]) -> None:
+    run, config = database
+    run("CREATE TABLE users (id INTEGER NOT NULL PRIMARY KEY, at TIMESTAMP NOT NULL)")
+    run("INSERT INTO users VALUES (1, '2020-01-01 00:00:00'), (2, '2020-01-02 00:00:00')")
+    settings = {"topic.prefix": "db-", "name": "src", "poll.interval.ms": "1", **config}
+    modes = [{"mode": "incrementing"}, {"mode": "timestamp", "timestamp.column.name": "at"}]
+    modes.append({"mode": "incrementing", "query": "SELECT * FROM users", "incrementing.column.name": "id"})
+    for mode in modes:
+        found = run_source(JdbcSource, {**settings, **mode}, (), 50)
+        reached = SourceOffsets([(each.partition, each.offset) for each in found])
+        look = partial(JdbcSource({**settings, **mode}).has_news, reached)
+        look()  # the first time it is not known what was there before
+        eventually(lambda look=look: not look(), "nothing new")  # type: ignore[misc]
+        run("INSERT INTO users VALUES (3, '2020-01-03 00:00:00')")
+        eventually(look, "a new row")
+        run("DELETE FROM users WHERE id = 3")
 
 
 def test_bulk_reads_everything_each_time(database: tuple[Run, dict[str, str]]) -> None:

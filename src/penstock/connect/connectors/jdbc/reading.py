@@ -169,6 +169,16 @@ class Reader:
                 "(validate.non.null)"
             )
 
+    def has_rows(self, offsets: SourceOffsets) -> bool:
+        """Whether any table, or the query, has a row that was not read yet. One row at most is asked for."""
+        for source in self.sources(lambda _: True):
+            assert self._connection is not None
+            statement = self._statement(source, offsets.get(source.place) or {}).limit(1)
+            with transient_as_retriable():
+                if self._connection.execute(statement).first() is not None:
+                    return True
+        return False
+
     # -- rows
 
     def portions(self, source: Source, offsets: SourceOffsets) -> Iterator[list[SourceRecord]]:

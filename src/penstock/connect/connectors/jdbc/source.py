@@ -281,7 +281,24 @@ class JdbcSource(SourceConnector):
         if not self._asked_at and self._bulk_is_recent(offsets):
             return False
         self._seen, self._asked_at = reached, now
-        return True
+        return not drained or self._has_rows(offsets)
+
+    def _has_rows(self, offsets: SourceOffsets) -> bool:
+        """A look from here, because a job of Spark that finds nothing costs much more."""
+        if self.config.get("mode") == BULK or self.config.get("query.suffix"):
+            return True
+        from penstock.connect.connectors.jdbc.reading import Reader
+
+        reader = Reader(self.config, self.CONFIG.parse(self.config))
+        try:
+            return reader.has_rows(offsets)
+        except RetriableError as error:
+            log.warning("%s; it is asked again", error)
+            return False
+        except Exception:  # the task fails with the same, and it is shown there
+            return True
+        finally:
+            reader.close()
 
     def _bulk_is_recent(self, offsets: SourceOffsets) -> bool:
         """A worker that starts again does not read everything again before its time."""
