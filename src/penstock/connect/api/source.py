@@ -113,6 +113,11 @@ class SourceConnector:
         """A cheap look, so that an idle source costs no Spark job. True when it is not known."""
         return True
 
+    def handed(self, number: int) -> Mapping[str, str]:
+        """Settings that a task gets for the next batch alone: for a source that pushes, and whose messages the
+        connector has received. It hands the same over again until they are committed."""
+        return {}
+
     def committed(self, offsets: SourceOffsets) -> None:
         """The records up to here are in their topics for good: a source may forget them."""
 

@@ -61,7 +61,7 @@ class SourceRun(Run):
             self.job.name,
             self.job.plugin.name,
             self.job.settings.plugin_path,
-            tuple(self.active()),
+            tuple((number, {**each, **self._connector.handed(number)}) for number, each in self.active()),
             tuple(self._offsets.items()),
             self._store.topic,
             self.job.settings.defaults,
