@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,50 @@ def test_what_was_changed_is_there_at_once_and_after_a_new_start(bootstrap_serve
         assert dict(one.view.state.values) == {b"b": b"2"}
     with closing(replayed(bootstrap_servers, topic)) as again:
         assert dict(again.view.state.values) == {b"b": b"2"}
+
+
+def count_up(state: State) -> Decision[Record, int]:
+    """Two records, as `take_number` writes them."""
+    number = int(state.values.get(LAST, b"0")) + 1
+    return Decision([(b"item-%d" % number, b"x"), (LAST, b"%d" % number)], number)
+
+
+def test_several_changes_are_written_together_each_on_what_those_before_leave(
+    bootstrap_servers: str, topic: str
+) -> None:
+    def refuse(_state: State) -> Decision[Record, None]:
+        raise ValueError("no")
+
+    with closing(replayed(bootstrap_servers, topic)) as one:
+        answers = one.change_all([count_up, refuse, count_up, put(b"a", b"1"), count_up])
+        first = answers[0]
+        assert [answers[2], answers[3], answers[4]] == [first + 1, None, first + 2]
+        assert isinstance(answers[1], ValueError)
+        assert one.view.state.values[b"a"] == b"1"
+        assert one.change_all([refuse])[0].args == ("no",)
+    with closing(replayed(bootstrap_servers, topic)) as again:
+        assert again.change(count_up) == first + 3
+
+
+def test_a_record_that_is_too_large_fails_alone(bootstrap_servers: str, topic: str) -> None:
+    with closing(replayed(bootstrap_servers, topic)) as one:
+        answers = one.change_all([put(b"a", b"1"), put(b"b", bytes(2_000_000)), put(b"c", b"3")])
+        assert answers[0] is answers[2] is None
+        assert isinstance(answers[1], RecordTooLarge)
+        assert set(one.view.state.values) == {b"a", b"c"}
+
+
+def test_two_processes_that_write_together_give_every_number_once(bootstrap_servers: str, topic: str) -> None:
+    def work(own: Topic) -> list[int]:
+        return [number for _ in range(20) for number in own.change_all([count_up] * 5)]
+
+    with (
+        closing(replayed(bootstrap_servers, topic)) as one,
+        closing(replayed(bootstrap_servers, topic)) as other,
+        ThreadPoolExecutor(2) as pool,
+    ):
+        found = sorted(chain.from_iterable(pool.map(work, (one, other))))
+    assert found == list(range(found[0], found[0] + 200))
 
 
 def test_a_state_that_was_read_does_not_change(bootstrap_servers: str, topic: str) -> None:

@@ -4,6 +4,7 @@
     topic.start()                  reads everything that was written before
     topic.view.state               the state as of now: immutable, read without a lock from any thread
     topic.change(decide)           decides on the state, appends the records, returns when they were read back
+    topic.change_all(decides)      the same for several callers at once, for the time that one of them takes
     topic.close()
 
 The caller brings a codec of its records and a state whose `replay` returns the next state. Nothing else
@@ -141,6 +142,30 @@ class ReplayedTopic(Generic[R, S]):
                 if not (records or self._lost) or self._append(records, view.latest):
                     return answer
         raise Overtaken(self._settings.topic, ATTEMPTS)
+
+    def change_all(self, decides: Sequence[Callable[[S], Decision[R, Any]]]) -> list[Any]:
+        """The answers of several changes that are written together, each made on the state that those before
+        it leave. A change that was refused has its exception instead, and the others go on.
+
+        They are one decision of the log: all of them count, or all are decided again. After a crash in the
+        middle, those whose records stand first count.
+        """
+        try:
+            with self._writing:
+                for _ in range(ATTEMPTS):
+                    view = self._complete_view()
+                    records, answers = _decided(decides, view.state)
+                    if not (records or self._lost) or self._append(records, view.latest):
+                        return answers
+        except RecordTooLarge:  # nothing was sent, and only one of them may be at fault
+            return [self._changed(decide) for decide in decides]
+        raise Overtaken(self._settings.topic, ATTEMPTS)
+
+    def _changed(self, decide: Callable[[S], Decision[R, Any]]) -> Any:
+        try:
+            return self.change(decide)
+        except Exception as error:
+            return error
 
     def close(self) -> None:
         """Ends the reader. A change that is under way fails."""
@@ -283,3 +308,19 @@ class ReplayedTopic(Generic[R, S]):
             self._restore()
         except ClientError as error:
             _log.warning("keys of %s that lost are restored later: %s", self._settings.topic, error)
+
+
+def _decided(decides: Sequence[Callable[[S], Decision[R, Any]]], state: S) -> tuple[list[R], list[Any]]:
+    records: list[R] = []
+    answers: list[Any] = []
+    for decide in decides:
+        try:
+            decision = decide(state)
+        except Exception as error:
+            answers.append(error)
+            continue
+        for record in decision.records:
+            state = state.replay(record)
+        records += decision.records
+        answers.append(decision.answer)
+    return records, answers

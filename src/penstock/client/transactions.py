@@ -63,6 +63,17 @@ class OpenTransaction(NamedTuple):
     last_timestamp_ms: int
 
 
+class KnownProducer(NamedTuple):
+    """An idempotent or transactional producer that a partition remembers."""
+
+    partition: TopicPartition
+    producer_id: int
+    producer_epoch: int
+    last_timestamp_ms: int
+    start_offset: int | None
+    """Of the transaction that it has open here; None when it has none."""
+
+
 class Transactions:
     def __init__(
         self, bootstrap_servers: str, *, timeout_s: float = 10.0, settings: Mapping[str, Any] | None = None
@@ -198,6 +209,27 @@ class Transactions:
                     producer.current_txn_start_offset,
                     producer.last_timestamp,
                 )
+
+    def producers_of(self, partitions: Iterable[TopicPartition]) -> list[KnownProducer]:
+        """What each partition remembers of its producers."""
+        with self._asking() as deadline:
+            return [found for each in partitions for found in self._producers(each, deadline)]
+
+    def _producers(self, partition: TopicPartition, deadline: Deadline) -> Iterator[KnownProducer]:
+        leader = self._cluster.leader(partition, deadline).node_id
+        fields = {"topics": [{"name": partition.topic, "partition_indexes": [partition.partition]}]}
+        answer = self._call(leader, Api.DESCRIBE_PRODUCERS, fields, (0, 0), deadline)
+        (found,) = answer.topics[0].partitions
+        _check(found.error_code, f"describe the producers of {partition}")
+        for each in found.active_producers:
+            start = each.current_txn_start_offset
+            yield KnownProducer(
+                partition,
+                each.producer_id,
+                each.producer_epoch,
+                each.last_timestamp,
+                None if start == NOT_OPEN else start,
+            )
 
     def _call(
         self,

@@ -6,9 +6,12 @@ Called by `routes`. It owns the replayed topic `_schemas` and the one thread tha
 from __future__ import annotations
 
 import asyncio
+import threading
 import uuid
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any, Final, TypeVar
 
 from penstock.client.errors import ClientError, NotReadBack, RecordTooLarge
@@ -27,7 +30,11 @@ from penstock.registry.topic import SchemasTopic
 LONG_TEXT: Final = 20_000
 """Schemas of this many characters are parsed beside the event loop."""
 
+TOGETHER: Final = 100
+"""How many changes are written together at most."""
+
 Told = TypeVar("Told")
+Change = tuple[Callable[[State], Decision], "asyncio.Future[Any]"]
 
 
 class Registry:
@@ -43,6 +50,12 @@ class Registry:
         state = State(settings.default_level)
         self._topic: SchemasTopic = ReplayedTopic(topic, records, state, on_failure)
         self._writer = ThreadPoolExecutor(1, "registry-writer")
+        self._changes: deque[Change] = deque()
+        """Changes that wait for the writer, which writes all that have come meanwhile at once."""
+        self._writes = False
+        """Whether the writer is at work, and will look for changes again before it rests."""
+        self._changing = threading.Lock()
+        """Guards both; never held while something blocks."""
         self._exporters: ExportRunner | None = None
         self.rights = SubjectRights(self.ask)
         """What callers may do; everything, until `main` says otherwise."""
@@ -67,7 +80,14 @@ class Registry:
 
     async def change(self, decide: Callable[[State], Decision]) -> Any:
         """The answer of the decision, when its records have been read back."""
-        return await asyncio.get_running_loop().run_in_executor(self._writer, self._change, decide)
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[Any] = loop.create_future()
+        with self._changing:
+            self._changes.append((decide, answer))
+            begins, self._writes = not self._writes, True
+        if begins:
+            loop.run_in_executor(self._writer, self._write, loop)
+        return await answer
 
     def close(self) -> None:
         if self._exporters is not None:
@@ -75,12 +95,45 @@ class Registry:
         self._writer.shutdown()
         self._topic.close()
 
-    def _change(self, decide: Callable[[State], Decision]) -> Any:
+    def _write(self, loop: asyncio.AbstractEventLoop) -> None:
+        """In the writer's thread, until nothing waits."""
+        while True:
+            with self._changing:
+                taken = [self._changes.popleft() for _ in range(min(len(self._changes), TOGETHER))]
+                self._writes = bool(taken)
+            if not taken:
+                return
+            answers = self._answers([decide for decide, _ in taken])
+            with suppress(RuntimeError):  # the loop may have been closed meanwhile
+                loop.call_soon_threadsafe(_hand_over, taken, answers)
+
+    def _answers(self, decides: list[Callable[[State], Decision]]) -> list[Any]:
         try:
-            return self._topic.change(decide)
-        except RecordTooLarge as error:
-            raise too_large(error.size_bytes, error.size_max) from error
-        except NotReadBack as error:
-            raise timed_out(str(error)) from error
-        except ClientError as error:
-            raise store_failed(str(error)) from error
+            if len(decides) == 1:
+                return [self._topic.change(decides[0])]
+            return list(map(_translated, self._topic.change_all(decides)))
+        except Exception as error:
+            return [_translated(error)] * len(decides)
+
+
+def _hand_over(taken: list[Change], answers: list[Any]) -> None:
+    for (_, waiting), answer in zip(taken, answers, strict=True):
+        if waiting.done():  # its client is gone
+            continue
+        if isinstance(answer, Exception):
+            waiting.set_exception(answer)
+        else:
+            waiting.set_result(answer)
+
+
+def _translated(answer: Any) -> Any:
+    """Errors of the topic as those of the registry."""
+    match answer:
+        case RecordTooLarge():
+            return too_large(answer.size_bytes, answer.size_max)
+        case NotReadBack():
+            return timed_out(str(answer))
+        case ClientError():
+            return store_failed(str(answer))
+        case _:
+            return answer
