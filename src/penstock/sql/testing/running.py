@@ -4,7 +4,7 @@ compared.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 
@@ -22,7 +22,7 @@ from penstock.sql.parsing import parse_statement
 from penstock.sql.testing.cases import DEFAULT_PARTITIONS, Case, CaseRecord, read_cases
 from penstock.sql.testing.comparing import differences
 from penstock.sql.testing.driver import QueryDriver
-from penstock.sql.testing.topics import Topics, shown, source_by_topic
+from penstock.sql.testing.topics import Topics, shown, source_by_topic, unwrapped_key
 from penstock.sql.variables import substituted
 
 Stored = tuple[bytes | None, bytes | None, int, Headers]
@@ -191,6 +191,7 @@ class _Run:
         for at, (wanted, (key, window, value), (_, _, time, headers)) in enumerate(
             zip(expected, decoded, actual, strict=False)
         ):
+            wanted = replace(wanted, key=unwrapped_key(wanted.key, source))
             for difference in differences(wanted, key, window, value, time, headers):
                 found.append(f"{topic} record {at}: {difference}")
         if len(actual) != len(expected):

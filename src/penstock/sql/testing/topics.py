@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any, Final
 
-from penstock.client.schema_registry import NotRegistered, Schema
+from penstock.client.schema_registry import Schema
 from penstock.expressions import types as t
 from penstock.kernels.record import Windowed
 from penstock.kernels.serdes import Serde, to_bytes
@@ -31,6 +31,8 @@ class Topics:
     def __init__(self, given: Sequence[CaseTopic]) -> None:
         self.schemas = MemorySchemas()
         self.partitions = {topic.name: topic.partitions for topic in given}
+        self._given: set[str] = set()
+        """Subjects whose schemas the case gives; those of others come from the columns."""
         for topic in given:
             self._register(topic)
 
@@ -44,7 +46,9 @@ class Topics:
                 continue
             text = schema if isinstance(schema, str) else write_json(schema)
             kind = _schema_type(form, schema)
-            self.schemas.register(subject_of(topic.name, is_key=is_key), Schema(kind, text), schema_id)
+            subject = subject_of(topic.name, is_key=is_key)
+            self._given.add(subject)
+            self.schemas.register(subject, Schema(kind, text), schema_id)
 
     def serde_of(self, form: Format, columns: Sequence[ColumnSchema], is_key: bool) -> RowSerde:
         return row_serde(form, columns, is_key, self.schemas)
@@ -87,20 +91,17 @@ class Topics:
         self, value: Any, topic: str, form: Format, columns: tuple[ColumnSchema, ...], *, is_key: bool
     ) -> bytes | None:
         """A value of a format with a schema; the schema of the topic, where there is one, goes first."""
-        if form.name in _REGISTERED:
-            try:
-                known = self.schemas.latest(subject_of(topic, is_key=is_key))
-            except NotRegistered:
-                pass
-            else:
-                given = {**dict(form.properties), "schema_id": str(known.schema_id)}
-                form = Format(form.name, tuple(sorted(given.items())), form.wrapped)
-                columns = infer_columns(form, topic, self.schemas, is_key=is_key)
-                form = Format(form.name, form.properties, not is_bare(columns))
+        subject = subject_of(topic, is_key=is_key)
+        if form.name in _REGISTERED and subject in self._given:
+            known = self.schemas.latest(subject)
+            given = {**dict(form.properties), "schema_id": str(known.schema_id)}
+            form = Format(form.name, tuple(sorted(given.items())), form.wrapped)
+            columns = infer_columns(form, topic, self.schemas, is_key=is_key)
+            form = Format(form.name, form.properties, not is_bare(columns))
         wrapped = form.wrapped or len(columns) != 1
         nested = bool(columns) and isinstance(columns[0].type, t.Struct | t.Map)
-        if is_key and len(columns) == 1 and isinstance(value, dict) and not nested:
-            wrapped = True
+        if is_key and len(columns) == 1 and not nested:
+            wrapped = isinstance(value, dict)  # a single key may be written with its name or without
         reading = JsonCodec(columns, "key" if is_key else "value", wrapped=wrapped)
         row = reading.decode(topic, write_json(value).encode())
         if row is None:
@@ -177,6 +178,16 @@ def _without_window(key: bytes, window: KeyWindow, topic: str) -> tuple[bytes, C
 def source_by_topic(catalogue: Catalogue, topic: str) -> DataSource | None:
     """The source of a topic; the one that was made first, where there are several."""
     return next((source for source in catalogue.sources.values() if source.topic == topic), None)
+
+
+def unwrapped_key(key: Any, source: DataSource | None) -> Any:
+    """A key of one column without its name, which formats with records write."""
+    if source is None or not isinstance(key, dict) or len(source.schema.key) != 1 or len(key) != 1:
+        return key
+    column = source.schema.key[0]
+    if isinstance(column.type, t.Struct | t.Map) or next(iter(key)).upper() != column.name.upper():
+        return key
+    return next(iter(key.values()))
 
 
 def _plain(value: Any) -> str:
