@@ -22,7 +22,7 @@ from penstock.spark.mirroring.writing import CODECS, Ledger, MirrorWriter
 from penstock.spark.options import SERVERS
 from penstock.wire.relaying import Relayed, RelayOptions
 
-MAX_OFFSETS: Final = 500_000
+MAX_OFFSETS: Final = 5_000_000
 PATIENCE_SECONDS: Final = 60
 
 

@@ -17,7 +17,7 @@ from typing import Final, Protocol
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, InputPartition
-from pyspark.sql.streaming.datasource import ReadLimit
+from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows
 from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
 
 from penstock.protocol.topic_partition import TopicPartition
@@ -26,6 +26,7 @@ from penstock.spark.clusters import cluster_for
 from penstock.spark.discovery import Found
 from penstock.spark.limits import OffsetRange
 from penstock.spark.mirroring.idling import LOOKS, Patience, pause_after
+from penstock.spark.mirroring.pacing import Pace
 from penstock.spark.options import ReadOptions, read_options
 from penstock.spark.source import OffsetJson, PenstockStreamReader, from_json, to_json
 from penstock.wire.deadline import Deadline
@@ -120,6 +121,7 @@ class MirrorReader(PenstockStreamReader):
         super().__init__(SCHEMA, replace(options, client=choice.source))
         self._choice = choice
         self._patience = Patience(choice.topics.may_wait, time.monotonic)
+        self._pace = Pace(time.monotonic)
         self._look_seconds = 0.0
         self._there: list[TopicPartition] = []
         """The partitions of the last whole look."""
@@ -127,6 +129,13 @@ class MirrorReader(PenstockStreamReader):
 
     def latestOffset(self, start: OffsetJson, limit: ReadLimit) -> OffsetJson:  # noqa: N802
         """Where the next batch ends. Nothing new is answered with `start`, about a second later."""
+        assert isinstance(limit, ReadMaxRows), limit
+        end = self._due(start, ReadMaxRows(self._pace.limit(limit.max_rows)))
+        begin = from_json(start)
+        self._pace.planned(sum(max(0, at - begin.get(place, at)) for place, at in from_json(end).items()))
+        return end
+
+    def _due(self, start: OffsetJson, limit: ReadMaxRows) -> OffsetJson:
         end = super().latestOffset(start, limit)
         if self._patience.is_due(start, end):
             return end
