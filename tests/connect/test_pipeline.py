@@ -14,7 +14,7 @@ from penstock.connect.api.guards import ALLOWED_PATHS
 from penstock.connect.config.validation import Defaults
 from penstock.connect.connectors.file_stream.sink import FileStreamSinkTask
 from penstock.connect.errors import DataError, RetriableError
-from penstock.connect.pipeline.rows import Row
+from penstock.connect.pipeline.rows import Row, TextRows
 from penstock.connect.pipeline.sink_work import SinkBatch
 from penstock.connect.pipeline.source_work import SourceBatch
 from penstock.connect.pipeline.tolerance import RecordFailed, Stage, Tolerance
@@ -28,13 +28,33 @@ PLACE = TopicPartition("t", 0)
 
 
 def source(
-    tmp_path: Path, content: str, defaults: Defaults = TEXTS, offsets: Any = (), **more: str
+    tmp_path: Path, content: str | bytes, defaults: Defaults = TEXTS, offsets: Any = (), **more: str
 ) -> list[Any]:
     file = tmp_path / "in.txt"
-    file.write_text(content)
+    file.write_bytes(content if isinstance(content, bytes) else content.encode())
     config = {"file": str(file), "topic": "t", ALLOWED_PATHS: str(tmp_path), **more}
     batch = SourceBatch("src", "FileStreamSource", "", ((0, config),), offsets, "offsets", defaults)
-    return list(batch.rows(0))
+    return [_plain(each) for each in batch.rows(0)]
+
+
+def _plain(each: Any) -> Any:
+    """The quick form as rows."""
+    return (
+        [Row(each.topic, None, None, value) for value in each.values] if isinstance(each, TextRows) else each
+    )
+
+
+@pytest.mark.parametrize(
+    "content", ["a\nb\r\n\nd", "", "x", "\n", "ö\n\u2028z\n", b"bad \xff\nc\n", "a\rb\r\r\n"]
+)
+def test_the_quick_way_of_a_source_gives_the_same_rows_and_offsets(
+    tmp_path: Path, content: str | bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = content if isinstance(content, bytes) else content.encode()
+    quick = source(tmp_path, text)
+    task = "penstock.connect.connectors.file_stream.source.FileStreamSourceTask"
+    monkeypatch.setattr(f"{task}.poll_text", lambda _: None)
+    assert source(tmp_path, text) == quick
 
 
 def test_a_source_emits_records_then_the_offset_they_lead_to(tmp_path: Path) -> None:
@@ -61,7 +81,9 @@ def test_a_server_that_is_gone_for_a_moment_gives_the_batch_up_and_fails_no_task
     def gone(_task: Any) -> Any:
         raise RetriableError("not now")
 
-    monkeypatch.setattr("penstock.connect.connectors.file_stream.source.FileStreamSourceTask.poll", gone)
+    task = "penstock.connect.connectors.file_stream.source.FileStreamSourceTask"
+    for way in ("poll", "poll_text"):
+        monkeypatch.setattr(f"{task}.{way}", gone)
     [note] = source(tmp_path, "one\n")
     told = json.loads(note)
     assert (told["retry"], told["error"], told["offsets"]) == ("not now", None, [])

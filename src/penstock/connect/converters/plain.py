@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import struct
 from collections.abc import Mapping
 from typing import Any, Final
@@ -24,6 +25,10 @@ class StringConverter:
             "".encode(self._encoding)
         except LookupError:
             raise ConfigError("converter.encoding", self._encoding, "no such encoding") from None
+
+    @property
+    def is_utf8(self) -> bool:
+        return codecs.lookup(self._encoding).name == "utf-8"
 
     def from_connect(self, topic: str, schema: Schema | None, value: Any) -> bytes | None:
         if value is None:

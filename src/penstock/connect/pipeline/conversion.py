@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from penstock.connect.config.validation import Defaults, make_converter
+from penstock.connect.converters.plain import StringConverter
 from penstock.connect.data.record import ConnectRecord, Header
 from penstock.connect.pipeline.rows import Row
 from penstock.connect.pipeline.tolerance import Stage, Tolerance
@@ -31,6 +32,11 @@ class Conversion:
             side: config.get(f"{side}.converter") or getattr(defaults, f"{side}_converter")
             for side in ("key", "value", "header")
         }
+
+    @property
+    def keeps_text(self) -> bool:
+        """Whether text without a key becomes its own bytes in UTF-8."""
+        return not self._chain.steps and isinstance(self._value, StringConverter) and self._value.is_utf8
 
     def outward(self, record: ConnectRecord) -> Row | None:
         """A source's record as bytes; None if a transform drops it, RecordFailed if a step fails."""

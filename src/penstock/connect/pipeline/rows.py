@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 
@@ -15,3 +16,10 @@ class Row(NamedTuple):
     headers: tuple[tuple[str, bytes | None], ...] = ()
     timestamp_ms: int | None = None
     offset: int | None = None  # of a record that was read
+
+
+class TextRows(NamedTuple):
+    """Records of a topic that have a value and nothing else."""
+
+    topic: str
+    values: Sequence[bytes]

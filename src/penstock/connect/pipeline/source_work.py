@@ -14,21 +14,28 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from penstock.clock import SystemClock
-from penstock.connect.api.source import Place, SourceOffsets, SourceRecord, SourceTask, canonical
+from penstock.connect.api.source import (
+    Place,
+    SourceOffsets,
+    SourceRecord,
+    SourceTask,
+    TextPortion,
+    canonical,
+)
 from penstock.connect.config.validation import Defaults
 from penstock.connect.converters.json_text import json_text
 from penstock.connect.data.text import java_text
 from penstock.connect.errors import RetriableError
 from penstock.connect.pipeline.conversion import Conversion
-from penstock.connect.pipeline.rows import Row
+from penstock.connect.pipeline.rows import Row, TextRows
 from penstock.connect.pipeline.task_log import Line, TaskLog
 from penstock.connect.pipeline.tolerance import Context, RecordFailed, Tolerance, error_headers, log_failure
 from penstock.connect.plugins import load_plugins
 
-ROWS_MAX: Final = 50_000
-BYTES_MAX: Final = 32 << 20
+ROWS_MAX: Final = 500_000
+BYTES_MAX: Final = 64 << 20
 SECONDS_MAX: Final = 2.0
-"""A batch ends when it has so many rows, so many bytes, or after so long."""
+"""A batch ends when it has so many rows, so many bytes of keys and values, or after so long."""
 ROWS_AT_ONCE: Final = 10_000
 
 
@@ -46,7 +53,7 @@ class SourceBatch:
     """Empty if the driver keeps them elsewhere."""
     defaults: Defaults
 
-    def rows(self, index: int) -> Iterator[list[Row] | bytes]:
+    def rows(self, index: int) -> Iterator[list[Row] | TextRows | bytes]:
         """Rows to write, then one note."""
         number, config = self.configs[index]
         with TaskLog() as log:
@@ -59,11 +66,12 @@ class _Work:
     def __init__(self, batch: SourceBatch, number: int, config: dict[str, str]) -> None:
         self._batch, self._number, self._config = batch, number, config
         self._error, self._retry = "", ""
-        self._records = 0
+        self._records, self._size = 0, 0
+        self._began = SystemClock.monotonic()
         self._topics: set[str] = set()
         self._reached: dict[str, tuple[Place, Place]] = {}
 
-    def rows(self) -> Iterator[list[Row]]:
+    def rows(self) -> Iterator[list[Row] | TextRows]:
         try:
             yield from self._converted()
         except RecordFailed as failed:
@@ -88,17 +96,38 @@ class _Work:
         }
         return json.dumps(told).encode()
 
-    def _converted(self) -> Iterator[list[Row]]:
+    def _converted(self) -> Iterator[list[Row] | TextRows]:
         tolerance = Tolerance.of(self._config)
         conversion = Conversion(self._config, self._batch.defaults, tolerance)
         plugin = load_plugins(self._batch.plugin_path).find(self._batch.class_name)
         task: SourceTask = plugin.connector.TASK(self._config, SourceOffsets(self._batch.offsets))  # type: ignore[assignment,call-arg]
-        whole = self._config.get("transaction.boundary", "").lower() == "connector"
         try:
-            for polled in _polls(task, whole_transactions=whole):
-                yield from self._portion(polled, conversion, tolerance)
+            while self._goes_on(task):
+                text = task.poll_text() if conversion.keeps_text else None
+                polled = () if text else task.poll()
+                if text:
+                    yield self._text(text)
+                elif polled:
+                    yield from self._portion(polled, conversion, tolerance)
+                else:
+                    return
+                task.offsets = task.offsets.advanced(list(self._reached.values()))
         finally:
             task.close()
+
+    def _goes_on(self, task: SourceTask) -> bool:
+        """Whether the batch takes more."""
+        inside = self._config.get("transaction.boundary", "").lower() == "connector" and task.in_transaction
+        elapsed = SystemClock.monotonic() - self._began
+        has_room = self._records < ROWS_MAX and self._size < BYTES_MAX and elapsed < SECONDS_MAX
+        return inside or task.whole or has_room
+
+    def _text(self, portion: TextPortion) -> TextRows:
+        self._records += len(portion.values)
+        self._size += sum(map(len, portion.values))
+        self._topics.add(portion.topic)
+        self._reached[canonical(portion.partition)] = (portion.partition, portion.offset)
+        return TextRows(portion.topic, portion.values)
 
     def _portion(
         self, polled: Iterable[SourceRecord], conversion: Conversion, tolerance: Tolerance
@@ -122,6 +151,7 @@ class _Work:
             if row is not None:
                 gathered.append(row)
                 self._records += 1
+                self._size += len(row.value or b"") + len(row.key or b"")
                 self._topics.add(row.topic)
             self._reached[place] = (partition, offset)
             if len(gathered) >= ROWS_AT_ONCE:
@@ -152,23 +182,3 @@ class _Work:
 def offset_key(connector: str, partition: Place) -> bytes:
     """The key of a source's offset, as Kafka Connect writes it."""
     return json_text([connector, dict(partition)]).encode()
-
-
-def _polls(task: SourceTask, *, whole_transactions: bool) -> Iterator[Iterable[SourceRecord]]:
-    """Polls until the batch is full; the task's offsets advance between."""
-    rows, size, began = 0, 0, SystemClock.monotonic()
-    while (
-        (whole_transactions and task.in_transaction)
-        or task.whole
-        or (rows < ROWS_MAX and size < BYTES_MAX and SystemClock.monotonic() - began < SECONDS_MAX)
-    ):
-        polled = task.poll()
-        if not polled:
-            return
-        yield polled
-        rows += len(polled)
-        values = (None if each.record is None else each.record.value for each in polled)
-        size += sum(len(value) for value in values if isinstance(value, (str, bytes)))
-        # The last offset of each partition object: there are few of them, and many records.
-        reached = {id(each.partition): (each.partition, each.offset) for each in polled}
-        task.offsets = task.offsets.advanced(list(reached.values()))

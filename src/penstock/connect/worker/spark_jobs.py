@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from penstock.connect.pipeline.rows import Row
+from penstock.connect.pipeline.rows import Row, TextRows
 from penstock.connect.pipeline.sink_work import SinkBatch
 from penstock.connect.pipeline.source_work import SourceBatch
 from penstock.connect.worker.settings import WorkerSettings
@@ -87,7 +87,10 @@ class SparkJobs:
 def _emitting(batch: SourceBatch) -> Callable[[int], Iterator[Any]]:
     def emit(index: int) -> Iterator[Any]:
         for each in batch.rows(index):
-            yield each if isinstance(each, bytes) else to_arrow(each)
+            if isinstance(each, TextRows):
+                yield text_to_arrow(each)
+            else:
+                yield each if isinstance(each, bytes) else to_arrow(each)
 
     return emit
 
@@ -115,4 +118,15 @@ def to_arrow(rows: list[Row]) -> pa.RecordBatch:
         [None if row.timestamp_ms is None else row.timestamp_ms * 1000 for row in rows],
     ]
     arrays = [pa.array(column, field.type) for column, field in zip(columns, ROWS, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=ROWS)
+
+
+def text_to_arrow(rows: TextRows) -> pa.RecordBatch:
+    import pyarrow as pa
+
+    from penstock.spark.connecting import ROWS
+
+    count = len(rows.values)
+    known = {"topic": pa.repeat(pa.scalar(rows.topic), count), "value": pa.array(rows.values, pa.binary())}
+    arrays = [known[each.name] if each.name in known else pa.nulls(count, each.type) for each in ROWS]
     return pa.RecordBatch.from_arrays(arrays, schema=ROWS)

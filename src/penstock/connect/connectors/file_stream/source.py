@@ -14,7 +14,14 @@ from typing import Any, ClassVar, Final
 from penstock.connect.api import ConfigDef, ConnectRecord, Importance, Kind
 from penstock.connect.api.config_def import non_empty
 from penstock.connect.api.guards import allowed_path, path_mistakes
-from penstock.connect.api.source import Place, SourceConnector, SourceOffsets, SourceRecord, SourceTask
+from penstock.connect.api.source import (
+    Place,
+    SourceConnector,
+    SourceOffsets,
+    SourceRecord,
+    SourceTask,
+    TextPortion,
+)
 from penstock.connect.data import schema as s
 from penstock.connect.errors import ConnectError
 
@@ -61,6 +68,38 @@ class FileStreamSourceTask(SourceTask):
             record = ConnectRecord(topic, value=line, value_schema=s.STRING)
             lines.append(SourceRecord(where, {"position": after}, record))
         return lines
+
+    def poll_text(self) -> TextPortion | None:
+        path = self.config["file"]
+        where = {"filename": path}
+        position = int((self.offsets.get(where) or {}).get("position", 0))
+        data = _chunk(allowed_path(self.config, path), position)
+        if not data or not _is_text(data):
+            return None
+        values = data[:-1].split(b"\n")
+        if b"\r" in data:
+            values = [each.removesuffix(b"\r") for each in values]
+        return TextPortion(where, {"position": position + len(data)}, self.config["topic"], values)
+
+
+def _chunk(path: Path, position: int) -> bytes:
+    """Whole lines, about as many as make a chunk; nothing if there are none, or one is very long."""
+    try:
+        with path.open("rb") as file:
+            file.seek(position)
+            data = file.read(CHUNK_BYTES)
+    except FileNotFoundError:
+        return b""
+    return data[: data.rfind(b"\n") + 1]
+
+
+def _is_text(data: bytes) -> bool:
+    """What is not UTF-8 has to be replaced, line by line."""
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _lines(path: Path, position: int, most: int) -> list[tuple[str, int]]:
