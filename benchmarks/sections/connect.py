@@ -8,18 +8,21 @@ the worker with everything it has started.
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from glob import glob
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from confluent_kafka import Consumer, TopicPartition
 
-from benchmarks.bench import Bench
+from benchmarks.bench import Bench, say
 from benchmarks.processes import family_cpu_seconds
 from benchmarks.results import Metric, Row, Sample, Table
+from benchmarks.sections import connect_databases
 from benchmarks.systems import System, running
 from benchmarks.topics import topic
 from tests.connectors.worker import Worker
@@ -58,7 +61,17 @@ def run(bench: Bench) -> Iterator[Table]:
             stack.enter_context(theirs)
             engines.append(Engine("Kafka Connect (Java)", theirs.url, theirs.pid))
         table.rows.append(_measured(bench, system, folder, engines))
-    yield table
+        yield table
+        if _has_postgres():
+            yield from connect_databases.run(bench, system, ours, folder)
+
+
+def _has_postgres() -> bool:
+    """Debian keeps its server's programs out of the path."""
+    found = shutil.which("initdb") or glob("/usr/lib/postgresql/*/bin/initdb")
+    if not found:
+        say("  databases are left out: Debian's package postgresql is not installed")
+    return bool(found)
 
 
 def _measured(bench: Bench, system: System, folder: Path, engines: list[Engine]) -> Row:
