@@ -18,6 +18,8 @@ BUILT_IN: Final = (
     "penstock.connect.connectors.files.source:SpoolDirLinesSource",
     "penstock.connect.connectors.http.sink:HttpSink",
     "penstock.connect.connectors.http.source:HttpSource",
+    "penstock.connect.connectors.mqtt.sink:MqttSink",
+    "penstock.connect.connectors.mqtt.source:MqttSource",
     "penstock.connect.connectors.redis.sink:RedisSink",
     "penstock.connect.connectors.redis.source:RedisStreamSource",
 )
