@@ -12,6 +12,7 @@ from setuptools.command.build_py import build_py
 
 NATIVE = (
     "penstock.client.api._sent_native",
+    "penstock.client.api._taken_native",
     "penstock.protocol._reader_native",
     "penstock.records._columns_native",
     "penstock.records._keys_native",

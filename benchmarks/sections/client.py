@@ -144,14 +144,19 @@ def _penstock_poll_arrow(servers: str, topic: str, count: int) -> None:
             read += consumer.poll_arrow(1).num_rows
 
 
-def _confluent_consume(servers: str, topic: str, count: int) -> None:
+def _confluent_consume(servers: str, topic: str, count: int, *, fields: bool = False) -> None:
     from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
 
     consumer = Consumer({"bootstrap.servers": servers, "group.id": "bench", "enable.auto.commit": False})
     consumer.assign([TopicPartition(topic, 0, OFFSET_BEGINNING)])
     read = 0
     while read < count:
-        read += len(consumer.consume(500, 0.1))
+        found = consumer.consume(500, 0.1)
+        read += len(found)
+        if fields:
+            for each in found:
+                _ = (each.error(), each.topic(), each.partition(), each.offset(), each.timestamp(),
+                     each.key(), each.value(), each.headers(), each.leader_epoch())  # fmt: skip
     consumer.close()
 
 
@@ -222,6 +227,7 @@ READING: Final[dict[str, Client]] = {
     "penstock poll": _penstock_poll,
     "penstock poll_arrow": _penstock_poll_arrow,
     "confluent-kafka consume": _confluent_consume,
+    "confluent-kafka consume, what a record has": partial(_confluent_consume, fields=True),
     "kafka-python poll": _kafka_python_read,
     "aiokafka getmany": _aiokafka_read,
 }

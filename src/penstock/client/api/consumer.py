@@ -39,6 +39,7 @@ from penstock.client.api.rebalancing import RebalanceListener, Rebalances
 from penstock.client.api.records import ConsumerRecord, ConsumerRecords, OffsetAndMetadata, OffsetAndTimestamp
 from penstock.client.api.settings import consumer_settings, wire_settings
 from penstock.client.api.subscribing import Subscription
+from penstock.client.api.taken import plain_records
 from penstock.client.api.telemetry import WithoutTelemetry
 from penstock.wire.cluster import Cluster
 
@@ -152,8 +153,8 @@ class Consumer(WithoutTelemetry):
             self._commits.maybe_auto()
             self._raise_failure()
             self._subscription.refresh(self._api_timeout)
-            raw = self._raw(time.monotonic() + seconds)
-            records = ConsumerRecords(self._decoded(raw))
+            raw, plain = self._raw(time.monotonic() + seconds)
+            records = ConsumerRecords(self._decoded(raw) if plain is None else plain)
             if not raw:
                 return records
             return self._interceptors.on_consume(records)
@@ -409,8 +410,9 @@ class Consumer(WithoutTelemetry):
                 found[at] = self._positions[at].offset
         return found
 
-    def _raw(self, deadline: float) -> list[Any]:
-        """Messages of the library. Waits in short pieces, so that a wakeup is seen."""
+    def _raw(self, deadline: float) -> tuple[list[Any], list[ConsumerRecord] | None]:
+        """Messages of the library, and what they are where that needs no deserializer. Waits in short pieces,
+        so that a wakeup is seen."""
         while True:
             self._check_woken()
             left = max(deadline - time.monotonic(), 0.0)
@@ -421,11 +423,23 @@ class Consumer(WithoutTelemetry):
                 before = self._rebalances.count
                 with translated("poll"):
                     raw = [first, *self._library.consume(self._max_poll_records - 1, 0)]
-                if self._rebalances.count == before and rises(raw):
-                    return raw
+                if self._rebalances.count == before:
+                    if self._decoder.is_plain and (taken := plain_records(raw)) is not None:
+                        return raw, self._moved_behind(*taken)
+                    if rises(raw):
+                        return raw, None
                 self._read_again(raw)
             if left <= 0 and first is None:
-                return []
+                return [], None
+
+    def _moved_behind(
+        self, records: list[ConsumerRecord], ends: list[ConsumerRecord]
+    ) -> list[ConsumerRecord]:
+        for end in ends:
+            at = TopicPartition(end.topic, end.partition)
+            self._positions[at] = OffsetAndMetadata(end.offset + 1, "", end.leader_epoch)
+        self._records_total += len(records)
+        return records
 
     def _read_again(self, raw: Iterable[Any]) -> None:
         """The library rebalanced or sought while it gathered these: some of them may be from before, and of

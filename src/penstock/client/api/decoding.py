@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 from penstock.client.api import plugins, serializers
 from penstock.client.api.exceptions import RecordDeserializationException
 from penstock.client.api.records import ConsumerRecord
 from penstock.client.api.serializers import BytesDeserializer
+from penstock.client.api.taken import TIMESTAMP_TYPES
 from penstock.protocol.topic_partition import TopicPartition
-
-TIMESTAMP_TYPES: Final = {1: "CreateTime", 2: "LogAppendTime"}
-"""Java's names for librdkafka's numbers."""
 
 
 class Decoder:
@@ -20,6 +18,8 @@ class Decoder:
         """`key` and `value` win over the settings that name deserializers."""
         self._key = _deserializer("key", key or own.get("key.deserializer"), settings)
         self._value = _deserializer("value", value or own.get("value.deserializer"), settings)
+        self.is_plain = type(self._key) is BytesDeserializer and type(self._value) is BytesDeserializer
+        """Keys and values stay bytes, so nothing of the user's runs."""
 
     def record(self, message: Any, delivery_count: int | None = None) -> ConsumerRecord:
         kind, timestamp = message.timestamp()
