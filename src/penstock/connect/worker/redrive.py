@@ -15,6 +15,8 @@ from penstock.connect.pipeline.tolerance import PREFIX
 
 SECONDS: Final = 60.0
 AT_ONCE: Final = 1000
+SILENT_MAX: Final = 10
+"""After so many seconds without a letter what is left is only markers of transactions."""
 _TOPIC: Final = PREFIX + "topic"
 
 
@@ -48,25 +50,25 @@ def redrive(connection: Connection, name: str, config: dict[str, str]) -> int:
 
 
 def _sent(consumer: Any, producer: Any, ends: dict[int, int], config: dict[str, str]) -> int:
-    count = 0
-    while ends:
+    """Letters that come while this runs are left for the next time: no place beyond `ends` is kept."""
+    count, silent, left = 0, 0, set(ends)
+    while left and silent < SILENT_MAX:
         letters = [each for each in consumer.consume(AT_ONCE, 1.0) if each.error() is None]
         wanted = [each for each in letters if each.offset() < ends.get(each.partition(), 0)]
+        silent = 0 if letters else silent + 1
         producer.begin_transaction()
         for each in wanted:
             headers = [(key, value) for key, value in each.headers() or () if not key.startswith(PREFIX)]
             producer.produce(_target(each, config), each.value(), each.key(), headers=headers)
-        reached = consumer.position(consumer.assignment())
-        known = [place for place in reached if place.offset >= 0]
+        reached = [each for each in consumer.position(consumer.assignment()) if each.partition in left]
+        known = [each for each in reached if each.offset >= 0]
+        for place in known:
+            place.offset = min(place.offset, ends[place.partition])
         if known:
             producer.send_offsets_to_transaction(known, consumer.consumer_group_metadata(), SECONDS)
         producer.commit_transaction(SECONDS)
         count += len(wanted)
-        for place in known:
-            if place.offset >= ends.get(place.partition, 0):
-                ends.pop(place.partition, None)
-        if not letters and not known:  # only markers of transactions are left
-            return count
+        left -= {place.partition for place in known if place.offset >= ends[place.partition]}
     return count
 
 
