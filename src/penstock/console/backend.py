@@ -11,17 +11,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
+from penstock.client.acls import Acl
 from penstock.client.configs import Owner
 from penstock.client.metadata import ClusterInfo, ConfigEntry, TopicDetail, TopicInfo
 from penstock.client.paging import Message, Newest, Page, Start
 from penstock.client.sending import NewRecord, Produced
 from penstock.client.targets import Target
+from penstock.client.users import User
 from penstock.console.cluster_values import (
     Disks,
     GroupsNow,
     HangingTransaction,
     Move,
     Quorum,
+    TopicProducer,
     TransactionState,
     WrittenIn,
 )
@@ -100,6 +103,26 @@ class Backend(Protocol):
     async def written_in(self, topic: str, partition: int, offset: int) -> WrittenIn | None:
         """The batch of a record; None when the record is no longer there."""
         ...
+
+    async def producers(self, topic: str) -> list[TopicProducer]:
+        """Those that its partitions remember."""
+        ...
+
+    async def acls(self) -> list[Acl]: ...
+
+    async def create_acl(self, entry: Acl) -> None: ...
+
+    async def delete_acl(self, entry: Acl) -> None: ...
+
+    async def users(self) -> list[User]:
+        """Names with SCRAM credentials."""
+        ...
+
+    async def set_password(self, name: str, password: str) -> None:
+        """Of a user that is there, or of a new one."""
+        ...
+
+    async def delete_user(self, name: str) -> None: ...
 
     async def produce(self, topic: str, record: NewRecord) -> Produced: ...
 

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from penstock.client.acls import Acl, Acls
 from penstock.client.admin import Admin, Partition, apply_offsets, partitions_of
 from penstock.client.configs import Alteration, Configs, Owner
 from penstock.client.errors import PartitionNotFound
@@ -22,6 +23,7 @@ from penstock.client.schema_registry import SchemaRegistry
 from penstock.client.sending import NewRecord, Produced
 from penstock.client.stream import Stream
 from penstock.client.targets import Target
+from penstock.client.users import User, Users
 from penstock.console.backend import MessageQuery, Snapshot, Tail, TailBatch
 from penstock.console.client_operations import Operations
 from penstock.console.client_search import ClientSearch
@@ -31,15 +33,18 @@ from penstock.console.cluster_values import (
     HangingTransaction,
     Move,
     Quorum,
+    TopicProducer,
     TransactionState,
     WrittenIn,
 )
 from penstock.console.decoding_records import Decoded, RecordDecoder
-from penstock.console.filtering import compile_filter
+from penstock.console.filters import compile_any
 from penstock.console.searching import Scan, Search, SearchQuery
 from penstock.web.threads import Threads
 
 CALLS_MAX = 8
+SCRAM = ("SCRAM-SHA-256", "SCRAM-SHA-512")
+SCRAM_ITERATIONS = 8192
 WATCHES_MAX = 4
 """Regular looks at groups, disks and the quorum, beside those at the topics."""
 TAILS_MAX = 16
@@ -114,6 +119,27 @@ class ClientBackend:
     async def written_in(self, topic: str, partition: int, offset: int) -> WrittenIn | None:
         return await self._calls.call(self._operations.written_in, topic, partition, offset)
 
+    async def producers(self, topic: str) -> list[TopicProducer]:
+        return await self._calls.call(self._operations.producers, topic)
+
+    async def acls(self) -> list[Acl]:
+        return await self._calls.call(Acls(self._admin).describe, Acl())
+
+    async def create_acl(self, entry: Acl) -> None:
+        await self._calls.call(Acls(self._admin).create, [entry])
+
+    async def delete_acl(self, entry: Acl) -> None:
+        await self._calls.call(Acls(self._admin).delete, entry)
+
+    async def users(self) -> list[User]:
+        return await self._calls.call(Users(self._admin).listed)
+
+    async def set_password(self, name: str, password: str) -> None:
+        await self._calls.call(Users(self._admin).set_password, name, password, SCRAM, SCRAM_ITERATIONS)
+
+    async def delete_user(self, name: str) -> None:
+        await self._calls.call(Users(self._admin).delete, name)
+
     async def produce(self, topic: str, record: NewRecord) -> Produced:
         return await self._calls.call(self._messages.produce, topic, record)
 
@@ -171,7 +197,7 @@ class ClientBackend:
         """Nothing to give back: calls that still wait end by their own deadlines, or with the process."""
 
     def _search(self, query: SearchQuery) -> ClientSearch:
-        test = compile_filter(query.filter_text)
+        test = compile_any(query.filter_text)
         topic = self._admin.topic(query.topic)
         ends = {p.index: p.high_watermark or 0 for p in topic.partitions}
         if query.partition is not None and query.partition not in ends:

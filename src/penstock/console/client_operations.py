@@ -22,6 +22,7 @@ from penstock.console.cluster_values import (
     Move,
     Quorum,
     QuorumReplica,
+    TopicProducer,
     TransactionState,
     WrittenIn,
 )
@@ -29,6 +30,8 @@ from penstock.protocol.topic_partition import TopicPartition
 from penstock.wire.errors import WireError
 from penstock.wire.fetch import FetchOptions, fetch
 
+PRODUCERS_PARTITIONS_MAX = 50
+"""Partitions of a topic that are asked for their producers, one by one."""
 DESCRIBED_MAX = 200
 """Transactions whose details are asked for; the list names all of them."""
 
@@ -125,6 +128,24 @@ class Operations:
             return ""
         found = self._transactions.listed(producer_ids=(producer_id,))
         return next((each.transactional_id for each in found), "")
+
+    def producers(self, topic: str) -> list[TopicProducer]:
+        partitions = [TopicPartition(topic, p.index) for p in self._admin.topic(topic).partitions]
+        found = self._transactions.producers_of(partitions[:PRODUCERS_PARTITIONS_MAX])
+        wanted = sorted({each.producer_id for each in found})
+        listed = self._transactions.listed(producer_ids=wanted) if wanted else []
+        names = {each.producer_id: each.transactional_id for each in listed}
+        return [
+            TopicProducer(
+                each.partition.partition,
+                each.producer_id,
+                each.producer_epoch,
+                each.last_timestamp_ms,
+                each.start_offset is not None,
+                names.get(each.producer_id, ""),
+            )
+            for each in found
+        ]
 
     # -- groups
 

@@ -111,6 +111,18 @@ class TransactionState:
 
 
 @dataclass(frozen=True, slots=True)
+class TopicProducer:
+    """A producer that a partition remembers: idempotent ones only, until they have been idle for long."""
+
+    partition: int
+    producer_id: int
+    producer_epoch: int
+    last_timestamp_ms: int
+    in_transaction: bool
+    transactional_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class WrittenIn:
     """The batch that a record was written in: what the log itself says of its producer."""
 

@@ -9,6 +9,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from penstock.client.acls import Acl
 from penstock.client.admin import check_topic_name
 from penstock.client.errors import BrokerUnreachable, PartitionNotFound, TopicExists, TopicNotFound
 from penstock.client.metadata import (
@@ -30,11 +31,12 @@ from penstock.client.paging import (
     next_start,
 )
 from penstock.client.sending import NewRecord, Produced
+from penstock.client.users import User
 from penstock.console.backend import MessageQuery, Snapshot, Tail, TailBatch
-from penstock.console.cluster_values import WrittenIn
+from penstock.console.cluster_values import TopicProducer, WrittenIn
 from penstock.console.decoding_records import Decoded, RecordDecoder
 from penstock.console.fake_operations import FakeOperations, FakeTopic
-from penstock.console.filtering import compile_filter
+from penstock.console.filters import compile_any
 from penstock.console.searching import Progress, Scan, Search, SearchQuery
 
 TAIL_WAIT_S = 0.01
@@ -44,6 +46,8 @@ class FakeBackend(FakeOperations):
     def __init__(self, bootstrap_servers: str = "127.0.0.1:9092") -> None:
         self.bootstrap_servers = bootstrap_servers
         self.unreachable = False
+        self.entries: list[Acl] = []
+        self.passwords: dict[str, str] = {}
         self.asked: Counter[str] = Counter()
         self.now_ms = 1_700_000_000_000
         self.open_tails = 0
@@ -116,7 +120,7 @@ class FakeBackend(FakeOperations):
         topic = self._find(query.topic)
         self._check_partition(topic, query.partition)
         ends = {p: len(log) for p, log in enumerate(topic.logs) if query.partition in (None, p)}
-        scan = Scan(compile_filter(query.filter_text), self._decoder.parsed, ends, dict.fromkeys(ends, 0))
+        scan = Scan(compile_any(query.filter_text), self._decoder.parsed, ends, dict.fromkeys(ends, 0))
         return FakeSearch(topic, scan)
 
     async def decoded(self, message: Message, of_key: bool) -> Decoded | None:
@@ -137,6 +141,31 @@ class FakeBackend(FakeOperations):
         if offset >= len(self._find(topic).logs[partition]):
             return None
         return WrittenIn(offset, 1, 70, "none", 0, 7, 0, True, "checkout-1")
+
+    async def producers(self, topic: str) -> list[TopicProducer]:
+        self._asking("producers")
+        self._find(topic)
+        return [TopicProducer(0, 7, 0, self.now_ms, False, "checkout-1")]
+
+    async def acls(self) -> list[Acl]:
+        self._asking("acls")
+        return sorted(self.entries)
+
+    async def create_acl(self, entry: Acl) -> None:
+        self.entries.append(entry)
+
+    async def delete_acl(self, entry: Acl) -> None:
+        self.entries.remove(entry)
+
+    async def users(self) -> list[User]:
+        self._asking("users")
+        return [User(name, {"SCRAM-SHA-512": 8192}) for name in sorted(self.passwords)]
+
+    async def set_password(self, name: str, password: str) -> None:
+        self.passwords[name] = password
+
+    async def delete_user(self, name: str) -> None:
+        del self.passwords[name]
 
     async def produce(self, topic: str, record: NewRecord) -> Produced:
         self._asking("produce")

@@ -33,6 +33,7 @@ EXAMPLES: Final = (
     ('key = "order-17" and partition = 3', "the whole key, in one partition"),
     ("header.source = web and not value.status = paid", "a header, and what is not so"),
     ('value.name matches "^A" or value.note exists', "a regular expression, or a field that is there"),
+    ('py: len(value["items"]) > 2 and key.startswith("order-")', "a Python expression"),
 )
 
 _TOKEN: Final = re.compile(

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 
 POINTS = 360
-SERIES_MAX = 2_000
+SERIES_MAX = 4_000
 
 
 class History:

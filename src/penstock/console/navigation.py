@@ -15,6 +15,8 @@ SECTIONS: Final = (
     ("Brokers", "/brokers"),
     ("Alerts", "/alerts"),
 )
+SECURITY: Final = ("Security", "/security")
+"""In the bar where the console asks for a login; else a tab of the brokers."""
 _WITHIN: Final = {"/transactions": "Groups", "/follow": "Topics"}
 """Pages without a section of their own."""
 
@@ -22,4 +24,5 @@ _WITHIN: Final = {"/transactions": "Groups", "/follow": "Topics"}
 def section_of(path: str) -> str:
     """The section that the bar marks; empty for an address that is none of the console's."""
     first = "/" + path.split("?")[0].strip("/").split("/")[0]
-    return _WITHIN.get(first) or next((name for name, address in SECTIONS if address == first), "")
+    known = (*SECTIONS, SECURITY)
+    return _WITHIN.get(first) or next((name for name, address in known if address == first), "")

@@ -64,6 +64,9 @@ def measured(seen: Observations) -> dict[str, float | None]:
         values["records/s"] = sum(rate for rate in rates if rate is not None)
         for topic in overview.topics[:TOPICS_MAX]:
             values[f"topic {topic.name} records/s"] = topic.records_per_second
+    if seen.disks is not None:
+        sizes = sorted(seen.disks.topic_sizes().items())
+        values |= {f"topic {name} bytes": size for name, size in sizes[:TOPICS_MAX]}
     if groups is not None:
         for group in groups.groups[:GROUPS_MAX]:
             values[f"group {group.info.group_id} lag"] = group.lag

@@ -34,10 +34,13 @@ READING: Final = frozenset(
         "close",
         "configs",
         "decoded",
+        "decoded_known",
         "disks",
         "groups",
         "hanging_transactions",
+        "learn",
         "messages",
+        "producers",
         "quorum",
         "reset_plan",
         "search",
@@ -45,6 +48,7 @@ READING: Final = frozenset(
         "tail",
         "topic",
         "transactions",
+        "written_in",
     }
 )
 """What a viewer's backend has; whatever else a backend can do changes something."""

@@ -11,12 +11,12 @@ from nicegui import ui
 
 from penstock.client.errors import ClientError
 from penstock.console import theme
-from penstock.console.components.account import account
+from penstock.console.components.account import account, asks_for_login
 from penstock.console.components.controls import icon, text
 from penstock.console.components.live import Live
 from penstock.console.components.theme_switch import ThemeSwitch
 from penstock.console.feed import Reading
-from penstock.console.navigation import SECTIONS, section_of
+from penstock.console.navigation import SECTIONS, SECURITY, section_of
 from penstock.console.overview import Overview
 from penstock.console.pages.table import PAGES, Page
 from penstock.console.services import Services
@@ -69,7 +69,8 @@ class Frame:
             ui.element("img").classes("brand-mark").props('src=/assets/favicon.svg alt=""')
             text("span", self._services.title, "brand-name")
         with ui.element("nav").classes("nav").props("aria-label=Main"):
-            self._links = {name: text("a", name).props(f"href={path}") for name, path in SECTIONS}
+            sections = (*SECTIONS, SECURITY) if asks_for_login() else SECTIONS
+            self._links = {name: text("a", name).props(f"href={path}") for name, path in sections}
         router = ui.context.client.sub_pages_router
         router.on_path_changed(self._mark)
         self._mark(router.current_path)

@@ -8,6 +8,12 @@ from penstock.console.components.controls import text
 from penstock.console.gate import caller_of, seat_of
 
 
+def asks_for_login() -> bool:
+    """Whether the page is made for somebody who logged in."""
+    request = ui.context.client.request
+    return request is not None and seat_of(request.scope) is not None
+
+
 def account() -> None:
     """Nothing where the console asks nobody."""
     request = ui.context.client.request

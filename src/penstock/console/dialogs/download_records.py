@@ -11,7 +11,7 @@ from nicegui import ui
 from penstock.console.components.controls import select_field, text, text_field
 from penstock.console.dialogs.frame import DialogFrame
 from penstock.console.downloading import RECORDS_MAX
-from penstock.console.filtering import compile_filter
+from penstock.console.filters import compile_any
 from penstock.console.query import parse_number
 
 FORMATS = {"json": "JSON, one record a line", "csv": "CSV", "parquet": "Parquet"}
@@ -36,7 +36,7 @@ class DownloadDialog(DialogFrame):
 
     async def act(self) -> None:
         parse_number("number of records", self._limit.value or "", least=1, most=RECORDS_MAX)
-        compile_filter(self._filter.value or "")
+        compile_any(self._filter.value or "")
         asked = self._address() | {"format": self._format.value, "limit": self._limit.value.strip()}
         if self._filter.value:
             asked["filter"] = self._filter.value

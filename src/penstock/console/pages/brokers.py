@@ -13,7 +13,7 @@ from penstock.client.errors import InvalidValue
 from penstock.console.broker_stats import ApiStats, Traffic
 from penstock.console.cluster_values import Disks, LogDirectory, Quorum, QuorumReplica
 from penstock.console.components.grid import Column, Grid, Row
-from penstock.console.components.layout import Facts, Notice, page_head, panel
+from penstock.console.components.layout import Facts, Notice, page_head, panel, tabs
 from penstock.console.components.live import Live
 from penstock.console.components.settings_table import SettingsTable
 from penstock.console.feed import Reading
@@ -63,6 +63,9 @@ NO_METRICS = {
 }
 
 
+BROKER_TABS = (("Brokers", "/brokers"), ("Security", "/security"))
+
+
 def brokers_page(services: Services) -> None:
     ui.page_title(f"Brokers · {services.title}")
     BrokersPage(services)
@@ -87,6 +90,7 @@ class BrokersPage:
         with Live("section").classes("page") as page:
             with page_head("Brokers") as self._note:
                 pass
+            tabs("Brokers", BROKER_TABS, "Brokers")
             self._facts = Facts(("Requests/s", "Bytes in/s", "Bytes out/s", "Connections", "CPU", "Memory"))
             self._brokers = Grid("Brokers", BROKERS, WAITING)
             with panel("Log directories"):

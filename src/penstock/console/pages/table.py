@@ -19,6 +19,7 @@ from penstock.console.pages.overview import overview_page
 from penstock.console.pages.pipelines import pipelines_page
 from penstock.console.pages.schema import schema_page
 from penstock.console.pages.schemas import schemas_page
+from penstock.console.pages.security import security_page
 from penstock.console.pages.sql import sql_page
 from penstock.console.pages.topic_partitions import partitions_page
 from penstock.console.pages.topic_readers import readers_page
@@ -58,4 +59,5 @@ PAGES: Final[Mapping[str, Page]] = {
     "/alerts": _plain(alerts_page),
     "/brokers": _plain(brokers_page),
     "/brokers/{name}": _named(broker_page),
+    "/security": _plain(security_page),
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from nicegui import ui
+
 from penstock.client.errors import TopicNotFound
 from penstock.client.metadata import PartitionInfo
 from penstock.console.cluster_values import Disks
@@ -45,7 +47,9 @@ class PartitionsPage:
             self._notice = Notice("partitions-notice")
             self._facts = Facts(("Partitions", "Replicas", "Records", "Records/s", "Size"))
             self._table = Grid("Partitions", COLUMNS, WAITING, sort="partition")
-            self._chart = Chart("Records written per second", "rate")
+            with ui.element("div").classes("columns"):
+                self._chart = Chart("Records written per second", "rate")
+                self._size_chart = Chart("Size", "bytes")
         page.until_gone(services.overview.watch(self._receive))
         page.until_gone(services.disks.watch(self._receive_disks))
 
@@ -72,10 +76,14 @@ class PartitionsPage:
             records_s=rate(stats.records_per_second),
             size=bytes_text(sum(self._sizes.values()) if self._sizes else None),
         )
-        name = f"topic {self._topic} records/s"
-        found = self._services.history.series([name])
-        if name in found:
-            self._chart.show(self._services.history.moments, {"records/s": found[name]})
+        self._draw()
+
+    def _draw(self) -> None:
+        history = self._services.history
+        for chart, what in ((self._chart, "records/s"), (self._size_chart, "bytes")):
+            found = history.series([f"topic {self._topic} {what}"])
+            if found:
+                chart.show(history.moments, {what: next(iter(found.values()))})
 
     def _row(self, partition: PartitionInfo) -> Row:
         state = OFFLINE if partition.leader is None else WELL
