@@ -183,3 +183,22 @@ def test_records_of_internal_topics_are_decoded(call: Call, backend: FakeBackend
     assert json.loads(known["value"]["text"])["offset"] == 7
     assert known["value"]["note"] == "internal record"
     assert strange["value"]["encoding"] == "hex"
+
+
+def test_entries_and_users_are_managed(call: Call, backend: FakeBackend) -> None:
+    entry = {"resource_type": "topic", "resource_name": "t", "principal": "User:a", "operation": "read"}
+    assert call("POST", "/api/acls", json=entry).status_code == 204
+    (found,) = call("GET", "/api/acls").json()
+    assert (found["operation"], found["permission"], found["host"]) == ("READ", "ALLOW", "*")
+    assert call("DELETE", "/api/acls", json=found).status_code == 204
+    assert backend.entries == []
+    assert call("PUT", "/api/users/ada", json={"password": "p"}).status_code == 204
+    assert [each["name"] for each in call("GET", "/api/users").json()] == ["ada"]
+    assert call("DELETE", "/api/users/ada").status_code == 204
+    assert call("GET", "/api/topics/orders/producers").json()[0]["transactional_id"] == "checkout-1"
+
+
+def test_a_record_is_followed(call: Call) -> None:
+    told = call("GET", "/api/topics/orders/records/1/0").json()
+    assert told["unknown"]
+    assert call("GET", "/api/topics/orders/records/1/99").status_code == 400

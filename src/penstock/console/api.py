@@ -27,6 +27,7 @@ from penstock.client.errors import (
 from penstock.client.sending import NewRecord
 from penstock.console.api_messages import message_routes
 from penstock.console.api_operations import operation_routes
+from penstock.console.api_security import security_routes
 from penstock.console.api_services import service_routes
 from penstock.console.overview import POLL_S
 from penstock.console.query import STARTS, parse_number, parse_query
@@ -130,6 +131,7 @@ def api_routes(services: Services) -> tuple[Route, ...]:
         *message_routes(services, (invalid, no_topic, no_partition)),
         *operation_routes(services, invalid, no_topic),
         *service_routes(services, invalid),
+        *security_routes(services, invalid, no_topic),
     )  # fmt: skip
     away = Problem(503, "No broker answers", CODES[BrokerUnreachable])
     return tuple(

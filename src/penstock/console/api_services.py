@@ -34,6 +34,10 @@ class CheckShape(msgspec.Struct):
     reasons: list[str]
 
 
+class Redriven(msgspec.Struct):
+    redriven: int
+
+
 class AlertsShape(msgspec.Struct):
     rules: list[Rule]
     silences: list[Silence]
@@ -67,6 +71,9 @@ def service_routes(services: Services, invalid: Problem) -> tuple[Route, ...]:
               returns=list[Connector]),
         Route("POST", "/api/connectors/{name}/{verb}", api.turn, "pause, resume, stop, restart or delete.",
               access=write, status=204, problems=(invalid, gone)),
+        Route("POST", "/api/connectors/{name}/dead-letters/redrive", api.redrive,
+              "Sends dead letters again to the topics that they came from.", access=write, returns=Redriven,
+              problems=(gone,)),
         Route("GET", "/api/sql", api.sql, "Running queries, streams and tables.", access=read,
               returns=SqlState),
         Route("GET", "/api/pipelines", api.pipelines, "Pipelines, and their graph laid out.", access=read,
@@ -113,6 +120,9 @@ class ServicesApi:
     async def turn(self, call: Call) -> None:
         await self._services.connectors.turn(call.path["name"], call.path["verb"])
         self._services.connector_states.refresh()
+
+    async def redrive(self, call: Call) -> Redriven:
+        return Redriven(await self._services.connectors.redrive(call.path["name"]))
 
     async def sql(self, _call: Call) -> SqlState:
         return await self._services.sql_state.current(FRESH_S)
