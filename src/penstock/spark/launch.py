@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 LEAST_MEMORY_MB: Final = 450
+WORKER_PATIENCE_S: Final = 120
+"""How long a Python process of Spark waits for the JVM's first word. Spark's own 15 seconds are too short
+where many queries start at once: every worker would give up, and be started again with all the others.
+"""
 
 
 class SparkNotStarted(RuntimeError):
@@ -48,6 +52,7 @@ def session(
     if new := SparkSession.getActiveSession() is None:
         _check_memory()
         os.environ["JAVA_HOME"] = str(find_java_home(os.environ))
+        os.environ.setdefault("SPARK_AUTH_SOCKET_TIMEOUT", str(WORKER_PATIENCE_S))
     # The workers run this very interpreter, where this package is installed.
     python.settle(master, sys.executable, os.environ)
     builder = SparkSession.builder.appName(app_name).master(master)
@@ -124,6 +129,7 @@ def defaults(master: str) -> dict[str, str]:
         "spark.scheduler.barrier.maxConcurrentTasksCheck.interval": "1s",
         # A row may be a whole batch of records (the exactly-once sink): ten thousand of them are too many.
         "spark.sql.execution.arrow.maxBytesPerBatch": "16m",
+        "spark.python.authenticate.socketTimeout": f"{WORKER_PATIENCE_S}s",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }

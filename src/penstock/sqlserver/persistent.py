@@ -8,10 +8,11 @@ One thread does so; Spark is started by the first query, and never by a server t
 from __future__ import annotations
 
 import logging
+import os
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,6 +24,12 @@ from penstock.streams.topology import Topology
 
 log = logging.getLogger(__name__)
 LOOK_EVERY_S: Final = 1.0
+LOOK_AGAIN_S: Final = 0.2
+"""While queries wait for their turn to start."""
+STANDING_BY_S: Final = 5.0
+"""How long a query that waits for its election counts as one that starts."""
+AT_ONCE: Final = max(2, os.cpu_count() or 2)
+"""Queries that start at the same time: each starts processes of its own, and a hundred at once starve."""
 _PASSED_ON: Final = (
     "processing.guarantee", "max.offsets.per.trigger", "compression.type", "transaction.timeout.ms",
     "heartbeat.interval.ms", "replication.factor", "cache.max.bytes.buffering", "statestore.cache.max.bytes",
@@ -43,6 +50,15 @@ class Running:
     """How often in a row it has failed."""
     next_try: float = 0.0
     """By the monotonic clock, when a query that has failed is started again."""
+    began: float = field(default_factory=time.monotonic)
+
+    @property
+    def is_starting(self) -> bool:
+        if self.application is None or self.application.state not in ("standing by", "running"):
+            return False
+        if self.application.state == "standing by":
+            return time.monotonic() - self.began < STANDING_BY_S
+        return self.application.is_opening
 
     @property
     def has_failed(self) -> bool:
@@ -133,14 +149,16 @@ class PersistentQueries:
                     return
                 wanted, divided = self._wanted, self._divided
             try:
-                self._reconcile(wanted)
+                pause_s = LOOK_EVERY_S if self._reconcile(wanted) else LOOK_AGAIN_S
             except Exception:
+                pause_s = LOOK_EVERY_S
                 log.exception("persistent queries could not be brought up to date")
             with self._changed:
                 if self._wanted is wanted and self._divided == divided and not self._closing:
-                    self._changed.wait(LOOK_EVERY_S)
+                    self._changed.wait(pause_s)
 
-    def _reconcile(self, wanted: Mapping[str, KnownQuery]) -> None:
+    def _reconcile(self, wanted: Mapping[str, KnownQuery]) -> bool:
+        """False when queries are left that wait for their turn to start."""
         self._leave_lost_session()
         mine = {name: known for name, known in wanted.items() if self._is_mine(name) and not known.paused}
         for name in [
@@ -154,12 +172,15 @@ class PersistentQueries:
         self._known = set(wanted)
         for name, known in mine.items():
             if self._closing:
-                return
+                return True
             running = self._running.get(name)
             if running is None:
+                if sum(each.is_starting for each in self._running.values()) >= AT_ONCE:
+                    return False
                 self._start(name, Running(known))
             elif running.has_failed:
                 self._start_again(name, running)
+        return True
 
     def _leave_lost_session(self) -> None:
         """When Spark's JVM has died all queries end with it, and are started in another one at once."""

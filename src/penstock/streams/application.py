@@ -111,6 +111,12 @@ class Application:
         return "created" if self._host is None else self._host.state
 
     @property
+    def is_opening(self) -> bool:
+        """Whether Spark is still starting what reads the topics: the costly part of a start."""
+        query = None if self._host is None else self._host.query
+        return query is not None and query.isActive and "Initializing" in str(query.status["message"])
+
+    @property
     def progress(self) -> dict[str, Any]:
         """Rates and times of the last batch, as Spark counts them; empty before it has ended."""
         query = None if self._host is None else self._host.query
