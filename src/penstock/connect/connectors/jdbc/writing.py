@@ -102,7 +102,8 @@ class Writer:
     def _apply(
         self, connection: sa.Connection, shape: Shape, table: sa.Table, rows: list[dict[str, Any]]
     ) -> None:
-        arguments = [{f"v{index}": row[name] for index, name in enumerate(shape.names)} for row in rows]
+        names = [(f"v{index}", name) for index, name in enumerate(shape.names)]
+        arguments = [{key: row[name] for key, name in names} for row in rows]
         values = {name: sa.bindparam(f"v{index}") for index, name in enumerate(shape.names)}
         same_key = sa.and_(*(table.c[name] == values[name] for name in shape.key))
         if shape.is_delete:
