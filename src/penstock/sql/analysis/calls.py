@@ -4,7 +4,7 @@ which another step fills before the expression around it is computed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -41,10 +41,14 @@ class SpecialCalls:
     """How many items aggregations keep, by their names."""
     bounds: frozenset[str] = frozenset()
     """Bounds of windows that only the aggregation makes: no aggregation can read them."""
+    neighbour: Callable[[x.FunctionCall, Scope], e.Expression] | None = None
+    """What becomes of LAG and LEAD."""
 
     def hook(self, node: x.FunctionCall, known: Scope) -> e.Expression | None:
         if node.name in AGGREGATES:
             return self._aggregate(node, known)
+        if self.neighbour is not None and node.name in ("LAG", "LEAD") and node.name not in known.functions:
+            return self.neighbour(node, known)
         if node.name in TABLE_FUNCTIONS:
             return self._table(node, known)
         user = known.functions.get(node.name)

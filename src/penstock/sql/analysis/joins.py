@@ -9,7 +9,7 @@ from penstock.expressions import tree as e
 from penstock.expressions.rewriting import columns_of
 from penstock.sql import statements as s
 from penstock.sql import syntax as x
-from penstock.sql.analysis.join_keys import key_of_join
+from penstock.sql.analysis.join_keys import key_of_join, key_of_parts, key_parts
 from penstock.sql.analysis.naming import scope_of
 from penstock.sql.analysis.relations import (
     FOREIGN_KEY,
@@ -46,19 +46,51 @@ def analyse_joins(node: s.Query, leaves: list[FromSource], catalogue: Catalogue)
 
 def _join(join: s.Join, left: From, right: FromSource, catalogue: Catalogue, *, several: bool) -> Joined:
     _check_sides(join, left, right)
-    left_node, right_node = _criteria(join, left, right, catalogue)
-    known = replace(scope_of([*left.leaves, right], catalogue), clause="JOIN ON")
-    one, other = typed(left_node, known), typed(right_node, known)
-    got = f"{shown(left_node)} = {shown(right_node)}"
-    if one.type != other.type:
-        pair = f"{shown(left_node)}{{{one.type}}} = {shown(right_node)}{{{other.type}}}"
-        raise SqlError(f"Invalid join condition: types don't match. Got {pair}.", *join.at)
+    if isinstance(join.criteria, x.Chain) and join.criteria.operator == "AND":
+        return _join_on_several(join, left, right, catalogue, several=several)
+    one, other, got = _equality(join, join.criteria, left, right, catalogue)
     how = _how(join, left, right, one, other, got, several=several)
     _check_windows(join, left, right, one, other)
     if how != FOREIGN_KEY:
         _check_partitions(join, left, right)
     key, synthetic = key_of_join(join, how, left, right, (one, other))
     return Joined(join.kind, how, left, right, one, other, key, _within(join, how), synthetic)
+
+
+def _join_on_several(
+    join: s.Join, left: From, right: FromSource, catalogue: Catalogue, *, several: bool
+) -> Joined:
+    """ON a = b AND c = d: no part of ksqlDB. Rows meet on a key of several columns."""
+    assert isinstance(join.criteria, x.Chain)
+    found = [_equality(join, each, left, right, catalogue) for each in join.criteria.operands]
+    pairs = [(one, other) for one, other, _ in found]
+    got = " AND ".join(text for _, _, text in found)
+    if left.window is not None or right.window is not None:
+        raise SqlError("Sources whose keys have windows are joined on one column", *join.at)
+    how, parts = key_parts(join, left, right, pairs, got)
+    if how == FOREIGN_KEY:
+        _foreign_key(join, got, several=several)
+        key = left.key
+    else:
+        _check_partitions(join, left, right)
+        key = key_of_parts(join, left, right, parts)
+    first = parts[0]
+    within = _within(join, how)
+    return Joined(join.kind, how, left, right, first.left, first.right, key, within, parts=parts)
+
+
+def _equality(
+    join: s.Join, node: x.Expression, left: From, right: FromSource, catalogue: Catalogue
+) -> tuple[e.Expression, e.Expression, str]:
+    """The left side's and the right side's expression of one equality, and how it is written."""
+    left_node, right_node = _criteria(node, left, right, catalogue)
+    known = replace(scope_of([*left.leaves, right], catalogue), clause="JOIN ON")
+    one, other = typed(left_node, known), typed(right_node, known)
+    got = f"{shown(left_node)} = {shown(right_node)}"
+    if one.type != other.type:
+        pair = f"{shown(left_node)}{{{one.type}}} = {shown(right_node)}{{{other.type}}}"
+        raise SqlError(f"Invalid join condition: types don't match. Got {pair}.", *join.at)
+    return one, other, got
 
 
 def _check_sides(join: s.Join, left: From, right: FromSource) -> None:
@@ -103,12 +135,9 @@ def _names(side: From) -> str:
 
 
 def _criteria(
-    join: s.Join, left: From, right: FromSource, catalogue: Catalogue
+    node: x.Expression, left: From, right: FromSource, catalogue: Catalogue
 ) -> tuple[x.Expression, x.Expression]:
     """The two sides of ON, the left source's first."""
-    node = join.criteria
-    if isinstance(node, x.Chain) and node.operator == "AND":
-        raise SqlError(f"JOINs on multiple conditions are not yet supported: {shown(node)}.", *node.at)
     if not isinstance(node, x.Comparison) or node.operator != "=":
         raise SqlError(f"Unsupported join expression: {shown(node)}. Only equality is supported", *node.at)
     known = replace(scope_of([*left.leaves, right], catalogue), clause="JOIN ON")

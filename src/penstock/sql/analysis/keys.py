@@ -71,7 +71,7 @@ def _refuse_copies(column: KeyColumn, places: list[OutputColumn]) -> None:
 
 def _refuse_missing(source: KeySource, missing: list[KeyColumn], sink: str, at: Position) -> None:
     names = [(column.shown or column.names) for column in source.columns]
-    if source.made_by == "join expression" and len(names[0]) > 1:
+    if source.made_by == "join expression" and len(names) == 1 and len(names[0]) > 1:
         listed, example, plural = " or ".join(_commas(names[0])), names[0][0], "s"
     else:
         flat = [each[0] for each in names]

@@ -14,6 +14,13 @@ from penstock.plan.row_steps import TableCall
 from penstock.sql import statements as s
 from penstock.sql import syntax as x
 from penstock.sql.analysis.calls import SpecialCalls, boolean, limits_of, refuse_calls
+from penstock.sql.analysis.flattened import (
+    Flattened,
+    Neighbours,
+    check_flattened,
+    distinct_rows,
+    neighbour_rows,
+)
 from penstock.sql.analysis.grouping import Grouping, analyse_grouping, check_grouping, window_columns
 from penstock.sql.analysis.joins import analyse_joins
 from penstock.sql.analysis.keys import KeySource, OutputKey, find_key
@@ -46,6 +53,8 @@ class AnalysedQuery:
     limit: int | None
     union: tuple[AnalysedQuery, ...] = ()
     """Further queries whose rows are results, too."""
+    flattened: Flattened | None = None
+    """How groups become rows of a stream again, for DISTINCT, LAG and LEAD."""
 
     @property
     def first(self) -> DataSource:
@@ -82,8 +91,6 @@ def analyse_query(
     """The query over the sources of a catalogue. `persistent` is the name of the source that it makes."""
     if node.union:
         return _union(node, catalogue, properties, persistent)
-    if node.distinct:
-        raise SqlError("SELECT DISTINCT is not supported: GROUP BY the columns instead", *node.at)
     if node.order_by and (persistent is not None or node.emit is not None):
         raise SqlError("ORDER BY stands in pull queries only: rows that change have no order", *node.at)
     catalogue = _with_inner_queries(node, catalogue, properties)
@@ -92,7 +99,9 @@ def analyse_query(
     known = _with_key_column(scope_of(leaves, catalogue), tree)
     where = _where(node, known)
     bounds = window_columns(node.window)
+    neighbours = Neighbours()
     calls = SpecialCalls(
+        neighbour=neighbours.call,
         allowed=not node.group_by,
         limits=limits_of(properties),
         bounds=frozenset(bounds) - frozenset(known.columns),
@@ -104,18 +113,25 @@ def analyse_query(
         typed(node.having, replace(selecting, clause="HAVING"))
     if calls.tables and tree.is_table:
         raise SqlError("Table source is not supported with table functions", *node.source.at)
-    check_grouping(node, calls)
-    grouping = None
+    flat = bool(node.distinct or neighbours.calls)
+    if flat:
+        check_flattened(node, tree, neighbours)
+    check_grouping(replace(node, window=None) if node.distinct else node, calls)
+    grouping, flattened = None, None
     if node.group_by:
         grouping, columns = analyse_grouping(node, tree, selecting, columns, calls)
     partition_by = _partition_by(node, tree, known)
     source = _key_source(node, tree, grouping, partition_by)
     columns = _keyed_columns(node, columns, partition_by)
     key = find_key(source, columns, persistent, node.at)
+    if node.distinct:
+        grouping, columns, flattened = distinct_rows(node, columns, key)
+    elif flat:
+        grouping, flattened = neighbour_rows(neighbours, tree, columns)
     _check_emit(node, grouping, persistent)
     if persistent is not None:
         _check_sink_columns(columns, key)
-    window = grouping.window.of_key if grouping and grouping.window else tree.window
+    window = grouping.window.of_key if grouping and grouping.window and not flat else tree.window
     return AnalysedQuery(
         tree,
         columns,
@@ -124,10 +140,11 @@ def analyse_query(
         partition_by,
         grouping,
         key,
-        grouping is not None or tree.is_table,
-        window if grouping is None or grouping.window else None,
+        (grouping is not None and not flat) or tree.is_table,
+        window if grouping is None or grouping.window or flat else None,
         node.emit,
         node.limit,
+        flattened=flattened,
     )
 
 

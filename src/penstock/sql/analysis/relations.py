@@ -84,6 +84,15 @@ class WithinMs:
 
 
 @dataclass(frozen=True)
+class KeyPart:
+    """One of several equalities of a join, and the name that it has within the key."""
+
+    name: str
+    left: e.Expression
+    right: e.Expression
+
+
+@dataclass(frozen=True)
 class Joined:
     """Two sides that meet where their keys are equal."""
 
@@ -98,6 +107,8 @@ class Joined:
     within: WithinMs | None = None
     synthetic: str | None = None
     """The column that holds the key, where no column of a source does."""
+    parts: tuple[KeyPart, ...] = ()
+    """Of a join on several columns: all of them, in the order of the key."""
 
     @property
     def is_table(self) -> bool:

@@ -20,7 +20,8 @@ def join_foreign(graph: Graph, join: Joined, left: Rows, right: Rows, name: str)
     asked, answered = f"{name}-subscription-registration-topic", f"{name}-subscription-response-topic"
     graph.topics += [InternalTopic(asked), InternalTopic(answered)]
     subscriptions, answers = kernel.SubscriptionSerde(_PLAIN), kernel.AnswerSerde(_PLAIN)
-    extractor = ForeignKey((("KEY", join.left_key),))
+    parts = tuple((part.name, part.left) for part in join.parts) or (("KEY", join.left_key),)
+    extractor = ForeignKey(parts, needs_all=True)
     send = graph.add(f"{name}-subscribe", kernel.Subscribe(extractor, _PLAIN, is_left), left.node)
     graph.add(f"{asked}-sink", Sink(_PLAIN, subscriptions, asked), send)
     source = graph.add(f"{asked}-source", Source(_PLAIN, subscriptions, (asked,)))

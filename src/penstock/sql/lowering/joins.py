@@ -23,11 +23,11 @@ _PLAIN = PlainSerde()
 
 def lower_join(graph: Graph, join: Joined, left: Rows, right: Rows, name: str) -> Rows:
     if join.how == STREAM_STREAM:
-        left = _by_key(graph, join.left, left, join.left_key, f"{name}-left")
-        right = _by_key(graph, join.right, right, join.right_key, f"{name}-right")
+        left = _left_by_key(graph, join, left, name)
+        right = _right_by_key(graph, join, right, name)
         return _stream_stream(graph, join, left, right, name)
     if join.how == STREAM_TABLE:
-        left = _by_key(graph, join.left, left, join.left_key, f"{name}-left")
+        left = _left_by_key(graph, join, left, name)
         graph.copartition(left.sources | right.sources)
         step = StreamTableJoin(_joined(join), join.kind == "LEFT", True, table=right.node)
         return graph.then(left, name, step)
@@ -38,6 +38,24 @@ def lower_join(graph: Graph, join: Joined, left: Rows, right: Rows, name: str) -
 
 def _joined(join: Joined) -> JoinedRow:
     return JoinedRow((join.synthetic,) if join.synthetic else ())
+
+
+def _left_by_key(graph: Graph, join: Joined, rows: Rows, name: str) -> Rows:
+    if not join.parts:
+        return _by_key(graph, join.left, rows, join.left_key, f"{name}-left")
+    return _by_parts(graph, rows, tuple((part.name, part.left) for part in join.parts), f"{name}-left")
+
+
+def _right_by_key(graph: Graph, join: Joined, rows: Rows, name: str) -> Rows:
+    if not join.parts:
+        return _by_key(graph, join.right, rows, join.right_key, f"{name}-right")
+    return _by_parts(graph, rows, tuple((part.name, part.right) for part in join.parts), f"{name}-right")
+
+
+def _by_parts(graph: Graph, rows: Rows, parts: tuple[tuple[str, e.Expression], ...], name: str) -> Rows:
+    """The rows by several columns. A row that lacks one of them meets none."""
+    rows = graph.then(rows, f"{name}-SelectKey", SelectKey(RowKey(parts, needs_all=True)))
+    return graph.repartition(rows, name)
 
 
 def _by_key(graph: Graph, side: From, rows: Rows, key: e.Expression, name: str) -> Rows:

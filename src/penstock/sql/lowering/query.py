@@ -11,6 +11,7 @@ from penstock.plan.row_joins import KeyedRow
 from penstock.plan.row_keys import RowKey
 from penstock.plan.row_steps import ExplodeRow, MakeRow, SplitRow
 from penstock.plan.row_times import WrittenTime
+from penstock.sql.analysis.flattened import Flattened
 from penstock.sql.analysis.query import AnalysedQuery
 from penstock.sql.analysis.relations import From, FromSource
 from penstock.sql.lowering.graph import Graph, Rows, SerdeOf
@@ -45,9 +46,23 @@ def lower_query(graph: Graph, query: AnalysedQuery, shared: frozenset[str]) -> R
         rows = graph.then(rows, "PartitionBy", SelectKey(RowKey(query.partition_by)))
     if query.grouping is not None:
         rows = lower_grouping(graph, query.grouping, query.tree, rows, final=query.emit == "FINAL")
+    if query.flattened is not None:
+        rows = _flattened(graph, query.flattened, rows)
     columns = RowProjection(tuple((column.name, column.expression) for column in query.value))
     step = TableMapValues(function=columns) if rows.is_table else MapValues(columns)
     return graph.then(rows, "Project", step)
+
+
+def _flattened(graph: Graph, made: Flattened, rows: Rows) -> Rows:
+    """Groups as rows of a stream, with the time and the key that they had before they were grouped."""
+    node = graph.add("Flatten-ToStream", ToStream(), rows.node)
+    rows = Rows(node, False, rows.sources)
+    condition = RowExpression(made.condition, null_on_failure=True)
+    rows = graph.then(rows, "Flatten-Filter", Filter(WithRow(condition)))
+    rows = graph.then(rows, "Flatten-Rows", MapValues(RowProjection(made.row)))
+    if made.timed:
+        rows = graph.then(rows, "Flatten-Time", WrittenTime("ROWTIME"))
+    return graph.then(rows, "Flatten-Key", SelectKey(RowKey(made.key)))
 
 
 def _shared_topics(query: AnalysedQuery) -> frozenset[str]:
@@ -71,7 +86,9 @@ def _leaf(graph: Graph, leaf: FromSource, name: str, shared: frozenset[str]) -> 
     if inner is None:
         return lower_source(graph, leaf, name, shared=leaf.source.topic in shared)
     rows = lower_query(graph, inner, shared)
-    if inner.partition_by is not None:  # its rows have another key than their partition
+    if (
+        inner.partition_by is not None or inner.flattened is not None
+    ):  # its rows have another key than their partition
         rows = graph.repartition(rows, f"{name}-Inner")
     key, value = names(leaf.source.schema.key), names(leaf.source.schema.value)
     if rows.is_table:
