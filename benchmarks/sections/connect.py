@@ -48,7 +48,9 @@ def run(bench: Bench) -> Iterator[Table]:
     table = Table("Connect: lines of 100 bytes from a file into a topic, exactly once", METRICS)
     with running(bench.work, with_kafka=False) as (system,), ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=bench.work)))
-        ours = Worker(system.address, str(folder), group_id="bench-connect").start()
+        ours = Worker(
+            system.address, str(folder), group_id="bench-connect", session_timeout_ms="10000"
+        ).start()
         stack.callback(ours.stop)
         assert ours.process is not None
         engines = [Engine("Penstock Connect on Spark", ours.url, ours.process.pid)]

@@ -20,6 +20,7 @@ from tests.faults.pipeline_kills import Deck
 IN_CI = ("target", "executor", "worker")
 LONG_KILLS = 36
 """Six of each kind."""
+IDS = "SELECT id FROM events ORDER BY id"
 
 
 @pytest.fixture
@@ -32,6 +33,7 @@ def chain(broker: Broker, tmp_path: Path, seed: int) -> Iterator[Chain]:
         made.close()
 
 
+@pytest.mark.claim("A15")
 @pytest.mark.timeout(3600)
 def test_nothing_is_lost_or_written_twice(chain: Chain, seed: int, long_form: bool) -> None:
     chooser = Random(seed)
@@ -49,6 +51,3 @@ def test_nothing_is_lost_or_written_twice(chain: Chain, seed: int, long_form: bo
     count = chain.arrived()
     assert sorted(chain.ids_in_topic()) == [each for (each,) in chain.source.run(IDS)]
     print(f"{dict(deck.kills)}, {count} events, seed {seed}")
-
-
-IDS = "SELECT id FROM events ORDER BY id"
