@@ -35,7 +35,7 @@ from penstock.console.guard import Guard
 from penstock.console.notifying import Mail
 from penstock.console.recorder import Recorder
 from penstock.console.remotes import Addresses, Remotes
-from penstock.console.remotes_as_caller import callers_remotes, trusted_by
+from penstock.console.remotes_as_caller import callers_remotes, registry_for, trusted_by
 from penstock.console.seats import Role, Seats
 from penstock.console.services import Services
 from penstock.console.shell import shell
@@ -81,7 +81,7 @@ def run(
     host, port = listener.getsockname()[:2]
     settings, places = client_settings or {}, addresses or Addresses()
     services = Services.over(
-        ClientBackend(bootstrap_servers, settings=settings, registry_url=places.registry),
+        ClientBackend(bootstrap_servers, settings=settings, registry=registry_for(places.registry, settings)),
         title,
         remotes=Remotes.at(places),
         store=TopicStore(bootstrap_servers, settings),
@@ -119,7 +119,8 @@ def _login(
     admin = Admin(bootstrap_servers, settings=client_settings)
 
     def backend_as(sasl: Sasl) -> Backend:
-        return ClientBackend(bootstrap_servers, settings=acting_as(client_settings, sasl))
+        registry = registry_for(addresses.registry, client_settings, sasl)
+        return ClientBackend(bootstrap_servers, settings=acting_as(client_settings, sasl), registry=registry)
 
     remotes_as = partial(callers_remotes, addresses, trusted_by(client_settings))
     return Login(door, backend_as, remotes_as, Rights(partial(authorizer_of, admin)).authorizer)

@@ -67,9 +67,9 @@ class ClientBackend:
         *,
         timeout_s: float = 5.0,
         settings: Mapping[str, Any] | None = None,
-        registry_url: str = "",
+        registry: SchemaRegistry | None = None,
     ) -> None:
-        """With `registry_url`, records that were written with a schema are decoded."""
+        """With `registry`, records that were written with a schema are decoded."""
         self.bootstrap_servers = bootstrap_servers
         self._admin = Admin(bootstrap_servers, timeout_s=timeout_s, settings=settings)
         self._watch = Admin(bootstrap_servers, timeout_s=min(timeout_s, WATCH_TIMEOUT_S), settings=settings)
@@ -81,7 +81,7 @@ class ClientBackend:
         self._watches = Threads(WATCHES_MAX, "console-watch")
         self._starts = StartOffsets(self._watch)
         self._operations = Operations(self._admin, settings)
-        self._decoder = RecordDecoder(SchemaRegistry(registry_url) if registry_url else None)
+        self._decoder = RecordDecoder(registry)
 
     async def snapshot(self) -> Snapshot:
         return await self._calls.call(self._snapshot)

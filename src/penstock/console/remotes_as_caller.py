@@ -13,7 +13,7 @@ from typing import Any, Final
 import httpx
 
 from penstock.client.direct import client_settings
-from penstock.client.schema_registry import basic
+from penstock.client.schema_registry import SchemaRegistry, basic
 from penstock.console.remotes import Addresses, Remotes
 from penstock.console.seats import Role
 from penstock.security.client_settings import Sasl
@@ -58,6 +58,16 @@ def trusted_by(texts: Mapping[str, Any]) -> ssl.SSLContext | None:
     """Whose certificates the console believes: the same as its Kafka client does."""
     tls = client_settings(texts).tls
     return None if tls is None else client_context(tls)
+
+
+def registry_for(url: str, texts: Mapping[str, Any], sasl: Sasl | None = None) -> SchemaRegistry | None:
+    """The registry that decodes records: asked with these credentials, or with the console's own."""
+    if not url:
+        return None
+    settings = client_settings(texts)
+    who = sasl or settings.sasl
+    shown = "" if who is None or not (who.username or who.login) else authorization(who)
+    return SchemaRegistry(url, authorization=shown, tls=settings.tls)
 
 
 def authorization(sasl: Sasl) -> str:
