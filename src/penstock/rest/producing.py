@@ -30,6 +30,10 @@ Outcome = Produced | ClientError
 ROOM_AGAIN_S: Final = 0.01
 """How long to wait for delivery reports when the queue is full, before trying again."""
 POLL_S: Final = 0.1
+SERVED_AFTER: Final = 100
+"""Records after which the event loop looks for reports itself."""
+STAND_BACK_S: Final = 0.002
+"""How long the thread of reports waits when the event loop has just looked."""
 FLUSH_S: Final = 5.0
 
 
@@ -44,6 +48,10 @@ class Producing:
         self._scheduled = False
         """Whether the loop has been told that there are reports."""
         self._stopping = threading.Event()
+        self._offered = 0
+        """Records since the event loop looked for reports."""
+        self._served_here = 0.0
+        self._library_error = _library_error()
         self._producer = self._new_producer()
         self._thread = threading.Thread(target=self._serve, name="rest-delivery-reports", daemon=True)
         self._thread.start()
@@ -64,6 +72,11 @@ class Producing:
             await asyncio.sleep(ROOM_AGAIN_S)
         return future
 
+    def send_now(self, topic: str, record: NewRecord) -> asyncio.Future[Outcome] | None:
+        """The same where there is room at once; else None."""
+        future: asyncio.Future[Outcome] = self._loop.create_future()
+        return future if self._offer(topic, record, future) else None
+
     def close(self) -> None:
         """Blocks for a moment: every accepted record is acknowledged or reported as failed."""
         self._producer.flush(FLUSH_S)
@@ -72,8 +85,6 @@ class Producing:
 
     def _offer(self, topic: str, record: NewRecord, future: asyncio.Future[Outcome]) -> bool:
         """False when the queue is full."""
-        from confluent_kafka import KafkaException
-
         optional: dict[str, Any] = {}
         if record.partition is not None:
             optional["partition"] = record.partition
@@ -87,12 +98,22 @@ class Producing:
             )
         except BufferError:
             return False
-        except KafkaException as error:
+        except self._library_error as error:
             self._renew_after(error.args[0])
             future.set_result(self._error(error, topic))
         except (TypeError, ValueError, OverflowError) as error:  # what the binding itself does not take
             future.set_result(BrokerRefused(f"The record cannot be written: {error}.", "_INVALID_ARG"))
+        self._offered += 1
+        if self._offered >= SERVED_AFTER:
+            self._serve_here()
         return True
+
+    def _serve_here(self) -> None:
+        """Many records in a row: the event loop takes their reports itself. Two threads that pass the
+        interpreter's lock to and fro for every report take twice the time."""
+        self._offered = 0
+        self._served_here = self._loop.time()
+        self._producer.poll(0)
 
     def _report(self, future: asyncio.Future[Outcome], error: Any, raw: Any) -> None:
         """Called in the thread that polls."""
@@ -118,6 +139,8 @@ class Producing:
 
     def _serve(self) -> None:
         while not self._stopping.is_set():
+            if self._loop.time() - self._served_here < STAND_BACK_S:
+                self._stopping.wait(STAND_BACK_S)
             self._producer.poll(POLL_S)
 
     def _new_producer(self) -> Any:
@@ -129,7 +152,7 @@ class Producing:
                 acks="all",
                 enable_idempotence=True,
                 partitioner="murmur2_random",
-                linger_ms=2,
+                linger_ms=0.5,  # requests of many clients share a batch, and one client hardly waits for it
                 message_timeout_ms=timeout_ms,
                 topic_metadata_propagation_max_ms=min(2_000, timeout_ms),
                 message_max_bytes=16 * 1024 * 1024,  # the broker decides; a body is never larger
@@ -153,3 +176,9 @@ class Producing:
     def _unreachable(self) -> BrokerUnreachable:
         connection = self._connection
         return BrokerUnreachable(connection.bootstrap_servers, connection.timeout_s, connection.reason)
+
+
+def _library_error() -> type[Exception]:
+    from confluent_kafka import KafkaException
+
+    return KafkaException

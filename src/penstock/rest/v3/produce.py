@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from typing import Final
+from collections.abc import AsyncIterator, Generator
+from typing import Any, Final
 
 import msgspec
 
@@ -16,7 +16,7 @@ from penstock.rest.json_values import JsonValues, NotJson, ValueTooLarge
 from penstock.rest.producing import Outcome
 from penstock.rest.proxy import Proxy
 from penstock.rest.v3.lookup import check_cluster
-from penstock.rest.v3.record_data import Encoded, encode_record, iso_time
+from penstock.rest.v3.record_data import Encoded, encode_plain, encode_record, iso_time
 from penstock.rest.v3.record_stream import RecordStream
 from penstock.rest.v3.requests import Batch, BatchResult, Failure, ProduceRecord, Success, Written
 from penstock.web import Answer, Call, HttpError
@@ -40,15 +40,26 @@ class ProduceRoutes:
         if first is None:
             raise RestError(INVALID_PAYLOAD, "Payload error. Request body is empty. Data is required.")
 
-        async def all_values() -> AsyncIterator[bytes]:
+        async def all_values() -> AsyncIterator[list[bytes]]:
             yield first
-            async for value in values:
-                yield value
+            async for some in values:
+                yield some
 
-        async def produce(value: bytes) -> asyncio.Future[Written | ErrorBody]:
+        producing = self._proxy.clients(call).producing
+
+        def produce_now(value: bytes) -> Sent | None:
+            """None also for what is wrong: the long way says what it is."""
+            try:
+                made = encode_plain(_decoder.decode(value))
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, HttpError):
+                return None
+            sent = None if made is None else producing.send_now(topic, made[0])
+            return None if made is None or sent is None else Sent(sent, cluster_id, topic, made[1], made[2])
+
+        async def produce(value: bytes) -> Waiting:
             return await self._produce(call, cluster_id, topic, value)
 
-        return RecordStream(all_values(), produce, STREAM_PENDING_MAX, STREAM_IDLE_S)
+        return RecordStream(all_values(), produce_now, produce, STREAM_PENDING_MAX, STREAM_IDLE_S)
 
     async def batch(self, call: Call) -> Answer:
         body: Batch = call.body
@@ -71,9 +82,7 @@ class ProduceRoutes:
             _sort(entry.id, answer, result)
         return Answer(result, 207)
 
-    async def _produce(
-        self, call: Call, cluster_id: str, topic: str, value: bytes
-    ) -> asyncio.Future[Written | ErrorBody]:
+    async def _produce(self, call: Call, cluster_id: str, topic: str, value: bytes) -> Waiting:
         try:
             record = _decoder.decode(value)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -82,30 +91,53 @@ class ProduceRoutes:
 
     async def _produce_record(
         self, call: Call, cluster_id: str, topic: str, record: ProduceRecord
-    ) -> asyncio.Future[Written | ErrorBody]:
+    ) -> Waiting:
         """Done when the broker has answered, or at once when the record cannot be sent."""
         try:
             new, key, value = await encode_record(self._proxy, call, topic, record)
         except HttpError as error:
             return _done(ErrorBody(error.error_code, error.message))
         sent = await self._proxy.clients(call).producing.send(topic, new)
-        answer: asyncio.Future[Written | ErrorBody] = asyncio.get_running_loop().create_future()
-
-        def settle(outcome: asyncio.Future[Outcome]) -> None:
-            if not answer.done():
-                answer.set_result(_answer(cluster_id, topic, outcome.result(), key, value))
-
-        sent.add_done_callback(settle)
-        return answer
+        return Sent(sent, cluster_id, topic, key, value)
 
 
-async def json_values(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """The values in a body, as they arrive. Raises HttpError for what is none, and for what is too large."""
+class Sent:
+    """A record on its way, and what its answer will say."""
+
+    __slots__ = ("_about", "_outcome")
+
+    def __init__(
+        self, outcome: asyncio.Future[Outcome], cluster_id: str, topic: str, key: Encoded, value: Encoded
+    ) -> None:
+        self._outcome = outcome
+        self._about = cluster_id, topic, key, value
+
+    def done(self) -> bool:
+        return self._outcome.done()
+
+    def result(self) -> Written | ErrorBody:
+        return _answer(self._outcome.result(), *self._about)
+
+    def __await__(self) -> Generator[Any, None, Written | ErrorBody]:
+        yield from self._outcome.__await__()
+        return self.result()
+
+
+Waiting = Sent | asyncio.Future[Written | ErrorBody]
+
+
+async def json_values(chunks: AsyncIterator[bytes]) -> AsyncIterator[list[bytes]]:
+    """The values in a body, those together that arrived together. Raises HttpError for what is none, and for
+    what is too large, behind the values before it."""
     values = JsonValues(RECORD_BYTES_MAX)
     try:
         async for chunk in chunks:
-            for value in values.feed(chunk):
-                yield value
+            found: list[bytes] = []
+            try:
+                found.extend(values.feed(chunk))
+            finally:
+                if found:
+                    yield found
         values.end()
     except NotJson as error:
         raise bad_request(f"Bad Request: Error processing JSON: {error}") from error
@@ -114,7 +146,7 @@ async def json_values(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 
 
 def _answer(
-    cluster_id: str, topic: str, outcome: Outcome, key: Encoded, value: Encoded
+    outcome: Outcome, cluster_id: str, topic: str, key: Encoded, value: Encoded
 ) -> Written | ErrorBody:
     if isinstance(outcome, ClientError):
         error = from_client(outcome)

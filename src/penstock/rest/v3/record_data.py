@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 
 from penstock.client.sending import NewRecord
 from penstock.rest.encoding import ABSENT, NULL, encode, from_base64
@@ -16,6 +17,7 @@ from penstock.rest.v3.requests import Data, ProduceRecord, WrittenData
 from penstock.web import Call
 
 FORMATS = {form.name: form for form in Format}
+PLAIN = {form.name: form for form in Format if not form.has_schema}
 STRATEGIES = ("TOPIC_NAME", "RECORD_NAME", "TOPIC_RECORD_NAME")
 
 
@@ -25,6 +27,31 @@ class Encoded:
 
     data: bytes | None
     about: WrittenData | None
+
+
+NOTHING = Encoded(None, None)
+
+
+def encode_plain(record: ProduceRecord) -> tuple[NewRecord, Encoded, Encoded] | None:
+    """The same for a record without schemas and without anything that is rare; None for others."""
+    if record.partition_id is not None or record.headers or record.timestamp is not None:
+        return None
+    key, value = _plain(record.key), _plain(record.value)
+    if key is None or value is None:
+        return None
+    return NewRecord(value.data, key.data), key, value
+
+
+def _plain(data: Data | None) -> Encoded | None:
+    if data is None:
+        return NOTHING
+    form = PLAIN.get(data.type or "")
+    if form is None or (data.subject or data.subject_name_strategy or data.schema) is not None:
+        return None
+    if data.schema_id is not None or data.schema_version is not None:
+        return None
+    made = encode(form, data.data)
+    return Encoded(made, WrittenData(form.name, size=len(made or b"")))
 
 
 async def encode_record(
@@ -45,6 +72,7 @@ async def encode_record(
     return NewRecord(value.data, key.data, headers, record.partition_id, at), key, value
 
 
+@lru_cache(maxsize=1024)
 def iso_time(timestamp_ms: int | None) -> str | None:
     if timestamp_ms is None:
         return None
@@ -57,7 +85,7 @@ def iso_time(timestamp_ms: int | None) -> str | None:
 
 async def _encode(proxy: Proxy, call: Call, topic: str, data: Data | None, what: str) -> Encoded:
     if data is None:
-        return Encoded(None, None)
+        return NOTHING
     check(data)
     form = FORMATS[data.type] if data.type else None
     if form is not None and not form.has_schema:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any, Final
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator
+from typing import Any, Final, Protocol
 
 import msgspec
 from starlette.requests import ClientDisconnect
@@ -22,22 +22,41 @@ _log = logging.getLogger(__name__)
 SEPARATOR: Final = b"\r\n"
 CHUNK_BYTES: Final = 32 * 1024
 
-Answer = asyncio.Future[Any]
+
+class Answer(Protocol):
+    """What becomes of a record: a future, or what has one."""
+
+    def done(self) -> bool: ...
+
+    def result(self) -> Any: ...
+
+    def __await__(self) -> Generator[Any, None, Any]: ...
+
+
 Produce = Callable[[bytes], Awaitable[Answer]]
+ProduceNow = Callable[[bytes], Answer | None]
+"""The same for a record that need not wait for anything; None for others."""
 LATER: Final[Any] = object()
 
 
 class RecordStream(Response):
-    """`produce` is called for each value in turn and gives the future of its answer."""
+    """`produce_now`, and where that gives nothing `produce`, is called for each value in turn. Values come as
+    lists of those that arrived together."""
 
     media_type = "application/json"
 
     def __init__(
-        self, values: AsyncIterator[bytes], produce: Produce, pending_max: int, idle_s: float
+        self,
+        values: AsyncIterator[list[bytes]],
+        produce_now: ProduceNow,
+        produce: Produce,
+        pending_max: int,
+        idle_s: float,
     ) -> None:
         super().__init__()
         del self.headers["content-length"]
         self._values = values
+        self._produce_now = produce_now
         self._produce = produce
         self._idle_s = idle_s
         self._pending: asyncio.Queue[Answer | None] = asyncio.Queue(pending_max)
@@ -58,10 +77,11 @@ class RecordStream(Response):
         try:
             while True:
                 async with asyncio.timeout(self._idle_s):
-                    value = await anext(self._values, None)
-                if value is None:
+                    values = await anext(self._values, None)
+                if values is None:
                     break
-                await self._pending.put(await self._produce(value))
+                for value in values:
+                    await self._add(self._produce_now(value) or await self._produce(value))
         except HttpError as error:
             await self._pending.put(_settled(ErrorBody(error.error_code, error.message)))
         except TimeoutError:
@@ -76,6 +96,12 @@ class RecordStream(Response):
             _log.exception("a stream of records failed")
             await self._pending.put(_settled(ErrorBody(50001, "Internal Server Error")))
         await self._pending.put(None)
+
+    async def _add(self, answer: Answer) -> None:
+        if self._pending.full():
+            await self._pending.put(answer)
+        else:
+            self._pending.put_nowait(answer)
 
     async def _write(self, send: Send) -> None:
         """Answers that are there already share a chunk."""
@@ -103,6 +129,6 @@ def _line(answer: Any) -> bytes:
 
 
 def _settled(body: ErrorBody) -> Answer:
-    future: Answer = asyncio.get_running_loop().create_future()
+    future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
     future.set_result(body)
     return future
