@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -62,11 +62,19 @@ def running_server(bootstrap_servers: str, *options: str, **settings: str) -> It
 
 
 def start_server(bootstrap_servers: str, *options: str, **settings: str) -> Server:
+    return launch(command_of(bootstrap_servers, options, settings))
+
+
+def command_of(bootstrap_servers: str, options: Sequence[str], settings: Mapping[str, str]) -> list[str]:
     command = [sys.executable, "-m", "penstock", "sql", "--listen", "127.0.0.1:0"]
     command += ["--bootstrap-servers", bootstrap_servers, "--log-level", "warning", *options]
     for name, value in settings.items():
         command += ["--set", f"{name.replace('_', '.')}={value}"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    return command
+
+
+def launch(command: Sequence[str], environment: Mapping[str, str] | None = None) -> Server:
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
     assert process.stdout is not None
     word, _, address = process.stdout.readline().strip().partition(" ")
     assert word == "ready"

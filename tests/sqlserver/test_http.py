@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
@@ -35,6 +36,26 @@ def test_unknown_paths_and_bodies_are_errors_of_ksqldbs_form(server: Server) -> 
     ):
         assert answer.json()["@type"] == "generic_error"
         assert answer.json()["error_code"] == code, answer.text
+
+
+def test_a_request_waits_for_the_command_that_it_names(server: Server, name: str) -> None:
+    create(server, name)
+    (made,) = server.ksql(f"CREATE TYPE {name}T AS INT;")
+    for number, status in ((made["commandSequenceNumber"], 200), (1_000_000, 503)):
+        body = {"ksql": "SHOW TYPES;", "commandSequenceNumber": number}
+        answer = server.client.post("/ksql", json=body)
+        assert answer.status_code == status
+    assert answer.json()["error_code"] == 50301
+    assert answer.json()["message"].endswith("Command sequence number: 1000000")
+
+
+def test_a_statement_that_waits_holds_up_no_other(server: Server, name: str) -> None:
+    waiting = {"ksql": f"ASSERT TOPIC {name} TIMEOUT 60 SECONDS;"}
+    with ThreadPoolExecutor(10) as pool:
+        asked = [pool.submit(server.client.post, "/ksql", json=waiting) for _ in range(10)]
+        create(server, name)  # and its topic, for which the others wait
+        assert server.rows(f"SELECT * FROM {name};") == []
+        assert {each.result(60).status_code for each in asked} == {200}
 
 
 @pytest.mark.parametrize("media_type", ["application/vnd.ksql.v1+json", "application/json"])

@@ -108,7 +108,8 @@ class Execution:
             case s.RunScript():
                 raise KsqlError("RUN SCRIPT is for the shell: it sends the statements of the file")
             case s.ManageQuery():
-                return self._manage(node)
+                with self._server.changing:
+                    return self._manage(node)
             case s.CreateConnector():
                 return connectors.create(self._server.connect, node, self._shown)
             case s.DropConnector():
@@ -116,7 +117,8 @@ class Execution:
             case _ if looking.is_look(node):
                 return looking.answer(self._server, self._session, node, self._shown)
             case _:
-                return self._change(node)
+                with self._server.changing:
+                    return self._change(node)
 
     def _insert(self, node: s.InsertValues) -> None:
         if not self._server.settings.flag("ksql.insert.into.values.enabled"):

@@ -41,6 +41,7 @@ class Queries:
     async def query(self, call: Call) -> Any:
         """The older form: an array with an object for each row."""
         body = call.body
+        await self._server.wait_for_command(body.command_sequence_number)
         node, session = await self.read(body.ksql, body.streams_properties, body.session_variables)
         await self.check(call.caller, node)
         if isinstance(node, s.PrintTopic):

@@ -6,6 +6,7 @@ when it was read back. Any server of the same service id may write. Everything h
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import tempfile
 import threading
@@ -31,7 +32,7 @@ from penstock.sql.serdes.table import row_serde
 from penstock.sqlserver import commands
 from penstock.sqlserver.commands import Command
 from penstock.sqlserver.connectors import ConnectClient
-from penstock.sqlserver.errors import KsqlError
+from penstock.sqlserver.errors import COMMAND_TIMEOUT, KsqlError
 from penstock.sqlserver.inserting import Inserter
 from penstock.sqlserver.members import Servers
 from penstock.sqlserver.metastore import Metastore
@@ -45,6 +46,7 @@ from penstock.web.rights import Rights
 
 log = logging.getLogger(__name__)
 FOLLOW_EVERY_S: Final = 0.2
+WAIT_S: Final = 0.02
 CONNECT_S: Final = 30.0
 
 
@@ -61,6 +63,8 @@ class SqlServer:
         self.rights: Rights | None = None
         """What callers may do; None where the door asks nobody."""
         self.random = SystemRandom()
+        self.changing = threading.Lock()
+        """Held by a statement that changes what the server knows, topics included: one after another."""
         self.connect = ConnectClient(settings.values["ksql.connect.url"])
         self._command_topic: ReplayedTopic[Command, Metastore] = ReplayedTopic(
             ReplayedTopicSettings(
@@ -141,6 +145,19 @@ class SqlServer:
             return Decision([] if outcome.skipped else [command], command)
 
         return self._command_topic.change(decide)
+
+    async def wait_for_command(self, number: int | None) -> None:
+        """Until this server has executed a command that another one may have taken; KsqlError in time."""
+        timeout_ms = self.settings.number("ksql.server.command.response.timeout.ms")
+        deadline = time.monotonic() + timeout_ms / 1000
+        while number is not None and self.metastore.next_number <= number:
+            if time.monotonic() > deadline:
+                raise KsqlError(
+                    "Timed out while waiting for a previous command to execute. "
+                    f"Command sequence number: {number}",
+                    COMMAND_TIMEOUT,
+                )
+            await asyncio.sleep(WAIT_S)
 
     def is_healthy(self) -> dict[str, bool]:
         try:
