@@ -10,6 +10,7 @@ BUILT_IN: Final = (
     "penstock.connect.connectors.jdbc.source:JdbcSource",
     "penstock.connect.connectors.jdbc.sink:JdbcSink",
     "penstock.connect.connectors.postgresql.source:PostgresSource",
+    "penstock.connect.connectors.mysql.source:MySqlSource",
     "penstock.connect.connectors.datagen.source:DatagenSource",
     "penstock.connect.connectors.files.sink:FilesSink",
     "penstock.connect.connectors.files.source:FilesSource",
