@@ -21,7 +21,7 @@ ADDRESS = "127.0.0.1:8082"
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="needs curl")
 def test_the_examples_run_one_after_the_other(proxy: Proxy) -> None:
-    produce, stream, subscribe, read, finish, ask = CURL
+    produce, stream, subscribe, read, live, finish, ask = CURL
     answers = shell(proxy, produce)
     assert [at["offset"] for at in answers[0]["offsets"]] == [0, 1]
     cluster = stream.splitlines()[0]
@@ -33,6 +33,7 @@ def test_the_examples_run_one_after_the_other(proxy: Proxy) -> None:
         assert time.monotonic() < deadline
         records += [record["value"]["amount"] for record in shell(proxy, read)[0]]
     assert records == [10, 20, 30]
+    assert shell(proxy, live) == []
     assert shell(proxy, finish)[0] == []
     offsets, lags = shell(proxy, f"{cluster}\n{ask}")
     assert offsets == {"beginning_offset": 0, "end_offset": 3}

@@ -24,6 +24,7 @@ from penstock.rest.errors import (
 from penstock.rest.formats import EMBEDDED, RECORDS_TYPES, Format, content_type_of
 from penstock.rest.proxy import Proxy, instance_of
 from penstock.rest.schema_records import SchemaRecords
+from penstock.rest.v2.reading_stream import STREAMS, ReadingStream
 from penstock.rest.v2.shapes import (
     CommittedOffset,
     CommittedOffsets,
@@ -93,17 +94,33 @@ class ConsumerRoutes:
                 "The requested embedded data format does not match the deserializer for this consumer "
                 "instance",
             )
+        if call.media_type in STREAMS:
+            return self._stream(call)
         timeout_s = _timeout_ms(call.number("timeout"), own.request_timeout_ms) / 1000
         bytes_max = self._proxy.settings.consumer_request_max_bytes
         max_bytes = min(call.number("max_bytes"), bytes_max) if call.number("max_bytes") > 0 else bytes_max
         schemas = self._proxy.clients(call).schemas
         body = await self._proxy.with_instance(
             call,
-            lambda consumer: read_records(consumer, timeout_s, max_bytes, schemas),
+            lambda consumer: msgspec.json.encode(read_records(consumer, timeout_s, max_bytes, schemas)),
             timeout_s,
         )
         media_type = content_type_of(own.format) if asked is not None else call.media_type
         return Response(body, media_type=media_type)
+
+    def _stream(self, call: Call) -> ReadingStream:
+        schemas, max_bytes = (
+            self._proxy.clients(call).schemas,
+            self._proxy.settings.consumer_request_max_bytes,
+        )
+
+        async def read(seconds: float) -> list[ReadRecord]:
+            return await self._proxy.with_instance(
+                call, lambda consumer: read_records(consumer, seconds, max_bytes, schemas), seconds
+            )
+
+        asked = call.number("timeout")
+        return ReadingStream(read, call.media_type, asked / 1000 if asked > 0 else None)
 
     async def commit(self, call: Call) -> list[str]:
         body: OffsetsToCommit | None = call.body
@@ -163,8 +180,10 @@ def instance_settings(group: str, name: str, body: NewInstance, settings: RestSe
     )
 
 
-def read_records(consumer: Consumer, timeout_s: float, max_bytes: int, schemas: SchemaRecords) -> bytes:
-    """The body of the answer. A record that cannot be decoded ends it, and is an error if it is the first."""
+def read_records(
+    consumer: Consumer, timeout_s: float, max_bytes: int, schemas: SchemaRecords
+) -> list[ReadRecord]:
+    """What the answer has. A record that cannot be decoded ends it, and is an error if it is the first."""
     messages = consumer.read(timeout_s, max_bytes)
     records: list[ReadRecord] = []
     for at, message in enumerate(messages):
@@ -179,7 +198,7 @@ def read_records(consumer: Consumer, timeout_s: float, max_bytes: int, schemas: 
             where = (message.topic, message.partition, message.offset)
             raise undecodable(*where, consumer.own.format, str(error)) from error
     consumer.answered(messages[: len(records)])
-    return msgspec.json.encode(records)
+    return records
 
 
 def milliseconds(timestamp: str | int) -> int:

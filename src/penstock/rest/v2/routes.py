@@ -9,6 +9,7 @@ from penstock.rest.formats import ANSWER_TYPES, BODY_TYPES, JSON, PRODUCE_TYPES,
 from penstock.rest.proxy import Proxy
 from penstock.rest.v2.consumers import ConsumerRoutes
 from penstock.rest.v2.produce import ProduceRoutes
+from penstock.rest.v2.reading_stream import STREAMS
 from penstock.rest.v2.shapes import (
     Brokers,
     CommittedOffsets,
@@ -32,7 +33,7 @@ from penstock.web import MediaTypes, Problem, Query, Route
 
 TYPES = MediaTypes(ANSWER_TYPES, BODY_TYPES)
 PRODUCE = MediaTypes(ANSWER_TYPES, (V2, *(name for name in PRODUCE_TYPES if name != V2)))
-RECORDS = MediaTypes((V2, JSON, *RECORDS_TYPES), BODY_TYPES)
+RECORDS = MediaTypes((V2, JSON, *RECORDS_TYPES, *STREAMS), BODY_TYPES)
 
 NO_TOPIC = Problem(404, "Topic not found", 40401)
 NO_PARTITION = Problem(404, "Partition not found", 40402)
@@ -149,7 +150,7 @@ def _reading_routes(consumers: ConsumerRoutes) -> tuple[Route, ...]:
             "GET",
             f"{INSTANCE}/records",
             consumers.records,
-            "Read records, as many as come within the time.",
+            "Read records, as many as come within the time; or a stream of them, where Accept asks for one.",
             access=access.READS_TOPIC,
             returns=list[ReadRecord],
             query=(
