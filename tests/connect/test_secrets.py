@@ -5,9 +5,16 @@ from __future__ import annotations
 from typing import ClassVar
 
 from penstock.connect.api import ConfigDef, Kind, SourceConnector
+from penstock.connect.api.config_def import ConfigValue
+from penstock.connect.config.validation import Validated
 from penstock.connect.plugins import Plugin
 from penstock.connect.worker.herder import no_connector_type
-from penstock.connect.worker.secrets import merged_secrets, redacted, without_secrets
+from penstock.connect.worker.secrets import (
+    merged_secrets,
+    redacted,
+    validation_shown,
+    without_secrets,
+)
 
 
 class Secretive(SourceConnector):
@@ -17,10 +24,11 @@ class Secretive(SourceConnector):
 PLUGIN = Plugin("Secretive", Secretive, "here")
 SHOWN = {
     "pin": "1234567", "connection.password": "hunter2", "user": "me", "place": "${file:/s.properties:place}",
-    "connection.url": "postgresql://me:pw-in-url@db/shop", "api.key": "k-1", "sasl.jaas.config": "x y=z",
+    "connection.url": "postgresql://me:pw-in-url@db/shop", "other.url": "jdbc:x://db/s?password=pw-in-query&a=b",
+    "api.key": "k-1", "sasl.jaas.config": "x y=z",
 }  # fmt: skip
 RESOLVED = {**SHOWN, "place": "from-the-vault"}
-SECRETS = ("1234567", "hunter2", "from-the-vault", "pw-in-url", "k-1", "x y=z")
+SECRETS = ("1234567", "hunter2", "from-the-vault", "pw-in-url", "pw-in-query", "k-1", "x y=z")
 
 
 def test_a_configuration_is_shown_without_its_secrets() -> None:
@@ -28,6 +36,15 @@ def test_a_configuration_is_shown_without_its_secrets() -> None:
     assert not [secret for secret in SECRETS if secret in str(found)]
     assert (found["user"], found["place"]) == ("me", SHOWN["place"])
     assert found["connection.url"] == "postgresql://me:[hidden]@db/shop"
+    assert found["other.url"] == "jdbc:x://db/s?password=[hidden]&a=b"
+
+
+def test_a_validation_shows_variables_and_not_their_values() -> None:
+    key = Secretive.CONFIG.keys[1]
+    value = ConfigValue(key, "from-the-vault", ["Invalid value from-the-vault for configuration place"])
+    found = validation_shown(Validated("Secretive", [value], []), SHOWN, RESOLVED, PLUGIN).shown()
+    assert "from-the-vault" not in str(found)
+    assert found["configs"][0]["value"]["value"] == SHOWN["place"]
 
 
 def test_a_configuration_that_comes_back_keeps_what_was_hidden() -> None:

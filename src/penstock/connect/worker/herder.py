@@ -25,7 +25,7 @@ from penstock.connect.worker.layout import PAUSED, STARTED, STOPPED, Entry
 from penstock.connect.worker.offset_stores import FileOffsets, OffsetStore, TopicOffsets
 from penstock.connect.worker.redrive import redrive
 from penstock.connect.worker.runs import FAILED, INJECTED, Job, Run
-from penstock.connect.worker.secrets import merged_secrets, without_secrets
+from penstock.connect.worker.secrets import merged_secrets, validation_shown, without_secrets
 from penstock.connect.worker.settings import WorkerSettings
 from penstock.connect.worker.sink_run import SinkRun
 from penstock.connect.worker.source_run import SourceRun
@@ -152,7 +152,9 @@ class Herder:
         ]
 
     def validate(self, plugin: Plugin, config: Mapping[str, str]) -> Validated:
-        return validate(plugin, self._resolved(config), self.settings.defaults)
+        resolved = self._resolved(config)
+        found = validate(plugin, resolved, self.settings.defaults)
+        return validation_shown(found, config, resolved, plugin)
 
     # -- changing
 
@@ -312,9 +314,9 @@ class Herder:
             raise refusals.bad_request(str(error)) from None
         except SettingError as error:
             raise refusals.bad_request(str(error)) from None
-        errors = validate(plugin, resolved, self.settings.defaults).errors
-        if errors:
-            raise refusals.invalid_config(errors)
+        found = validate(plugin, resolved, self.settings.defaults)
+        if found.errors:
+            raise refusals.invalid_config(validation_shown(found, given, resolved, plugin).errors)
         return given
 
     def _put(self, name: str, config: dict[str, str], state: str | None) -> dict[str, Any]:

@@ -11,13 +11,16 @@ from collections.abc import Mapping
 from typing import Final
 
 from penstock.connect.api.config_def import HIDDEN
+from penstock.connect.config.validation import Validated
 from penstock.connect.plugins import Plugin
 from penstock.settings.secret_files import is_secret
 
 SHORTEST: Final = 3
 """A shorter secret is no secret, and to hide it would spoil every text."""
 _VARIABLES: Final = re.compile(r"(\$\{[^}]*\})+")
-_URL_PASSWORD: Final = re.compile(r"(://[^/@:\s]*:)([^/@\s]+)@")
+_URL_PASSWORD: Final = re.compile(
+    r"(://[^/@:\s]*:)[^/@\s]+(?=@)|([?&;][\w.-]*(?:password|secret|token)=)[^&;#\s\"']+", re.I
+)
 
 
 def without_secrets(config: Mapping[str, str], plugin: Plugin | None = None) -> dict[str, str]:
@@ -30,7 +33,7 @@ def _shown(name: str, value: str, declared: frozenset[str]) -> str:
         return value
     if name in declared or is_secret(name):
         return HIDDEN
-    return _URL_PASSWORD.sub(rf"\1{HIDDEN}@", str(value))
+    return without_url_password(str(value))
 
 
 def redacted(text: str, config: Mapping[str, str], shown: Mapping[str, str], plugin: Plugin) -> str:
@@ -40,7 +43,26 @@ def redacted(text: str, config: Mapping[str, str], shown: Mapping[str, str], plu
         from_provider = shown.get(name, value) != value
         if len(value) >= SHORTEST and (from_provider or name in declared or is_secret(name)):
             text = text.replace(value, HIDDEN)
-    return _URL_PASSWORD.sub(rf"\1{HIDDEN}@", text)
+    return without_url_password(text)
+
+
+def without_url_password(text: str) -> str:
+    """`//user:x@host` and `?password=x`."""
+    return _URL_PASSWORD.sub(lambda found: f"{found[1] or found[2]}{HIDDEN}", text)
+
+
+def validation_shown(
+    found: Validated, given: Mapping[str, str], resolved: Mapping[str, str], plugin: Plugin
+) -> Validated:
+    """The answer of a validation, which was made with the secrets, without them."""
+    shown = without_secrets(given, plugin)
+    values = []
+    for value in found.values:
+        name = value.key.name
+        is_hidden = name in shown and shown[name] != resolved.get(name)
+        errors = [redacted(error, resolved, given, plugin) for error in value.errors]
+        values.append(value._replace(value=shown[name] if is_hidden else value.value, errors=errors))
+    return found._replace(values=values)
 
 
 def merged_secrets(config: Mapping[str, str], known: Mapping[str, str]) -> dict[str, str]:
