@@ -53,7 +53,13 @@ class Scripted(Run):
         task = type("Task", (), {})
         plugin = SimpleNamespace(connector=SimpleNamespace(TASK_NAME="", TASK=task, CONFIG=None))
         job: Any = SimpleNamespace(
-            name="c", plugin=plugin, config=config, shown=config, had_tasks=False, reports=told
+            name="c",
+            plugin=plugin,
+            config=config,
+            shown=config,
+            had_tasks=False,
+            reports=told,
+            topics=SimpleNamespace(ensure_dead_letters=lambda _config: None),
         )
         super().__init__(job)
         self._script = script

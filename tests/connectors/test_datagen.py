@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from penstock.client.admin import Admin
 from penstock.connect.api.test_kit import run_source
 from penstock.connect.connectors.datagen.quickstarts import QUICKSTARTS
 from penstock.connect.connectors.datagen.source import DatagenSource
@@ -40,7 +41,8 @@ def test_records_arrive_in_a_topic(worker: Worker, broker: Broker) -> None:
     config = {
         "connector.class": CLASS, "kafka.topic": "gen-users", "quickstart": "users", "iterations": "100",
         "max.interval": "1", "tasks.max": "2", "value.converter": "JsonConverter",
-        "value.converter.schemas.enable": "false",
+        "value.converter.schemas.enable": "false", "topic.creation.default.partitions": "2",
+        "topic.creation.default.replication.factor": "1", "topic.creation.default.retention.ms": "98765000",
     }  # fmt: skip
     worker.create("gen", config)
 
@@ -53,4 +55,6 @@ def test_records_arrive_in_a_topic(worker: Worker, broker: Broker) -> None:
     eventually(lambda: len(values()) >= 200, "all records")
     assert len(values()) == 200
     assert json.loads(values()[0]).keys() == {"registertime", "userid", "regionid", "gender"}
+    made = Admin(broker.bootstrap_servers).topic("gen-users")
+    assert len(made.partitions) == 2
     worker.call("DELETE", "/connectors/gen")

@@ -163,6 +163,7 @@ class Run(threading.Thread):
 
     def _opened(self) -> list[dict[str, str]]:
         task_name = self.job.plugin.connector.TASK_NAME or self.job.plugin.connector.TASK.__name__
+        self.job.topics.ensure_dead_letters(self.job.config)
         resolved = [{**config, "task.class": task_name} for config in self.open()]
         stored = [{**self._unresolved(config), "task.class": task_name} for config in resolved]
         self.job.reports.tasks(self.job.name, stored)

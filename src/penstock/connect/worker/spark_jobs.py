@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -40,7 +40,8 @@ class SparkJobs:
 
         options = WriteOptions(self._settings.client, None, Codec.NONE, DELIVERY_SECONDS)
         with self._living() as spark:
-            return write_tasks(spark, len(batch.configs), _emitting(batch), options, transaction)
+            work = _emitting(batch, self._settings.client.bootstrap_servers, self._settings.librdkafka)
+            return write_tasks(spark, len(batch.configs), work, options, transaction)
 
     def run(self, batch: SinkBatch, *, read_committed: bool) -> list[bytes]:
         from penstock.spark.connecting import run_tasks
@@ -84,13 +85,22 @@ class SparkJobs:
             return self._session
 
 
-def _emitting(batch: SourceBatch) -> Callable[[int], Iterator[Any]]:
+def _emitting(
+    batch: SourceBatch, servers: str, librdkafka: Mapping[str, Any]
+) -> Callable[[int], Iterator[Any]]:
     def emit(index: int) -> Iterator[Any]:
+        from penstock.connect.worker.topic_making import topic_maker
+
+        make = topic_maker(batch.configs[index][1], servers, librdkafka)
         for each in batch.rows(index):
-            if isinstance(each, TextRows):
+            if isinstance(each, bytes):
+                yield each
+            elif isinstance(each, TextRows):
+                make({each.topic})
                 yield text_to_arrow(each)
             else:
-                yield each if isinstance(each, bytes) else to_arrow(each)
+                make({row.topic for row in each})
+                yield to_arrow(each)
 
     return emit
 

@@ -7,7 +7,7 @@ write any more. Everything here blocks.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
@@ -16,6 +16,7 @@ from penstock.client.errors import TopicExists
 from penstock.client.librdkafka import Connection
 from penstock.client.sending import NewRecord, Sender
 from penstock.client.stream import Stream
+from penstock.connect.config.shared_settings import DEAD_LETTERS
 from penstock.connect.errors import ConnectError
 from penstock.connect.worker.layout import Entry
 from penstock.connect.worker.settings import WorkerSettings
@@ -50,6 +51,17 @@ class WorkerTopics:
                 with suppress(TopicExists):  # another worker may be faster
                     partitions = self._settings.partitions.get(name, 25)
                     self.admin.create_topic(name, partitions, replicas, {"cleanup.policy": "compact"})
+
+    def ensure_dead_letters(self, config: Mapping[str, str]) -> None:
+        """Makes the dead-letter topic of a connector if it has one: one partition, as in Kafka."""
+        name = config.get(DEAD_LETTERS)
+        if not name:
+            return
+        cluster, topics = self.admin.describe()
+        if name not in {topic.name for topic in topics}:
+            wanted = int(config.get(f"{DEAD_LETTERS.removesuffix('name')}replication.factor") or 3)
+            with suppress(TopicExists):
+                self.admin.create_topic(name, 1, min(wanted, max(1, len(cluster.brokers))))
 
     def exists(self, name: str) -> bool:
         return any(topic.name == name for topic in self.admin.describe()[1])
