@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
+from penstock.client.frozen_map import FrozenMap
 from penstock.sql import statements as s
 from penstock.sql.engine import Engine, Outcome, PersistentQuery
 from penstock.sql.errors import SqlError
@@ -41,11 +42,13 @@ class CommandStatus:
 class Metastore:
     engine: Engine
     serde_of: SerdeOf
-    commands: Mapping[int, Command] = field(default_factory=lambda: MappingProxyType({}))
+    commands: FrozenMap[int, Command] = field(default_factory=FrozenMap)
+    next_number: int = 0
+    """Of the next command: one more than the highest that was read."""
     queries: Mapping[str, KnownQuery] = field(default_factory=lambda: MappingProxyType({}))
-    statements: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    statements: FrozenMap[str, str] = field(default_factory=FrozenMap)
     """By name of a source, the text that made it."""
-    statuses: Mapping[str, CommandStatus] = field(default_factory=lambda: MappingProxyType({}))
+    statuses: FrozenMap[str, CommandStatus] = field(default_factory=FrozenMap)
     """By command id, what became of the last command with it."""
     system: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """Settings of ALTER SYSTEM."""
@@ -54,10 +57,6 @@ class Metastore:
     def catalogue(self) -> Catalogue:
         return self.engine.catalogue
 
-    @property
-    def next_number(self) -> int:
-        return max(self.commands, default=-1) + 1
-
     def tried(self, command: Command) -> tuple[Metastore, Outcome]:
         """What the command would make; SqlError where its statement is wrong."""
         node = parse_statement(command.statement)
@@ -65,9 +64,8 @@ class Metastore:
         outcome = engine.execute(node)
         engine.properties = dict(self.engine.properties)
         changed = replace(
-            self,
+            self._taken(command),
             engine=engine,
-            commands=MappingProxyType({**self.commands, command.number: command}),
             queries=self._queries(engine, node, outcome, command),
             statements=_statements(self.statements, engine, outcome, command),
         )
@@ -79,14 +77,17 @@ class Metastore:
         try:
             return self.tried(record)[0]
         except SqlError as error:
-            commands = MappingProxyType({**self.commands, record.number: record})
-            return replace(self, commands=commands)._noted(record, CommandStatus("ERROR", error.message))
+            return self._taken(record)._noted(record, CommandStatus("ERROR", error.message))
 
     def record_of(self, record: Command) -> Command:
         return self.commands.get(record.number, record)
 
+    def _taken(self, command: Command) -> Metastore:
+        commands = self.commands.with_item(command.number, command)
+        return replace(self, commands=commands, next_number=max(self.next_number, command.number + 1))
+
     def _noted(self, command: Command, status: CommandStatus) -> Metastore:
-        return replace(self, statuses=MappingProxyType({**self.statuses, command.command_id: status}))
+        return replace(self, statuses=self.statuses.with_item(command.command_id, status))
 
     def _queries(
         self, engine: Engine, node: s.Statement, outcome: Outcome, command: Command
@@ -114,12 +115,15 @@ def _without_replaced(
 
 
 def _statements(
-    known: Mapping[str, str], engine: Engine, outcome: Outcome, command: Command
-) -> Mapping[str, str]:
-    kept = {name: text for name, text in known.items() if name in engine.catalogue.sources}
-    if outcome.source is not None and outcome.source.name in engine.catalogue.sources and not outcome.skipped:
-        kept[outcome.source.name] = command.statement
-    return MappingProxyType(kept)
+    known: FrozenMap[str, str], engine: Engine, outcome: Outcome, command: Command
+) -> FrozenMap[str, str]:
+    sources = engine.catalogue.sources
+    if len(known) > len(sources) or (outcome.source is not None and outcome.source.name not in sources):
+        for name in known.keys() - sources.keys():
+            known = known.without(name)
+    if outcome.source is not None and outcome.source.name in sources and not outcome.skipped:
+        known = known.with_item(outcome.source.name, command.statement)
+    return known
 
 
 def success(node: s.Statement, outcome: Outcome) -> CommandStatus:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import logging
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -25,6 +25,7 @@ from penstock.sqlserver.channels import RowChannel
 from penstock.sqlserver.errors import TOO_MANY_QUERIES, KsqlError
 from penstock.sqlserver.key_lookups import keys_asked_for
 from penstock.sqlserver.ordering import Ordering
+from penstock.sqlserver.pull_limits import PullLimits
 from penstock.sqlserver.server import SqlServer
 from penstock.sqlserver.starting import begin_offsets
 from penstock.sqlserver.topic_reading import TopicReader
@@ -51,6 +52,8 @@ class ClientQuery:
     limit_reached: bool = False
     owner: str = ""
     """The principal that began it, and alone may end it."""
+    on_sent: Callable[[int], None] = lambda size: None
+    """Told of the bytes that go to the client."""
 
 
 class ClientQueries:
@@ -59,6 +62,7 @@ class ClientQueries:
         self._open: dict[str, ClientQuery] = {}
         self._numbers = itertools.count(1)
         self._lock = threading.Lock()
+        self.pull_limits = PullLimits(server.settings)
 
     def __len__(self) -> int:
         return len(self._open)
@@ -69,7 +73,18 @@ class ClientQueries:
         """Begin a query; its rows come through the channel. Blocks until the query is planned."""
         server = self._server
         if node.emit is None:
-            return self._pull(node, channel)
+            if not server.settings.flag("ksql.pull.queries.enable"):
+                raise KsqlError(
+                    "Pull queries are disabled. See https://cnfl.io/queries for more info.\n"
+                    "Add EMIT CHANGES if you intended to issue a push query.\n"
+                    "Please set ksql.pull.queries.enable=true to enable this feature."
+                )
+            self.pull_limits.begin()
+            try:
+                return self._pull(node, channel)
+            except BaseException:
+                self.pull_limits.end()
+                raise
         self._check_room()
         made = TransientQuery(
             analyse_query(node, server.metastore.catalogue),
@@ -122,6 +137,8 @@ class ClientQueries:
         if is_push:
             with self._lock:
                 self._open[name] = query
+        else:
+            query.on_sent = self.pull_limits.sent
         return query
 
     def _run(
@@ -190,6 +207,7 @@ class ClientQueries:
             channel.put(rows)
         finally:
             made.close()
+        self.pull_limits.end()
         channel.end()
         return opened
 
@@ -210,6 +228,7 @@ class ClientQueries:
         except Exception as raised:
             error = raised
         finally:
+            self.pull_limits.end()
             made.close()
             query.channel.end(error)
 

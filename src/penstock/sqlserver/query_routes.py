@@ -114,6 +114,7 @@ def _sent(lines: AsyncIterator[bytes], query: ClientQuery, media_type: str) -> R
     async def closing() -> AsyncIterator[bytes]:
         try:
             async for line in lines:
+                query.on_sent(len(line))
                 yield line
         finally:
             query.channel.close()
