@@ -20,6 +20,8 @@ BUILT_IN: Final = (
     "penstock.connect.connectors.elasticsearch.sink:ElasticsearchSink",
     "penstock.connect.connectors.http.sink:HttpSink",
     "penstock.connect.connectors.http.source:HttpSource",
+    "penstock.connect.connectors.mongodb.sink:MongoSink",
+    "penstock.connect.connectors.mongodb.source:MongoSource",
     "penstock.connect.connectors.mqtt.sink:MqttSink",
     "penstock.connect.connectors.mqtt.source:MqttSource",
     "penstock.connect.connectors.redis.sink:RedisSink",
