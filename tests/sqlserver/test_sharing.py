@@ -37,6 +37,11 @@ def shared(server: Server) -> dict[str, set[str]]:
     return {name: set(each["activeStandbyPerQuery"]) for name, each in found.items() if each["hostAlive"]}
 
 
+def lines(server: Server) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = server.ksql("SHOW QUERIES;")[0]["queries"]
+    return found
+
+
 def ids(bootstrap_servers: str, topic: str) -> list[int]:
     return sorted(int.from_bytes(each.key or b"", "big") for each in committed(bootstrap_servers, topic))
 
@@ -88,4 +93,14 @@ def test_queries_are_shared_and_taken_over(bootstrap_servers: str, tmp_path: Pat
         logged = second.rows(f"SELECT {columns} FROM ksql_processing_log;")
         assert len(logged) == QUERIES == len(entries)
         assert {row[1] for row in logged} == {"value"}
+        until(lambda: [each["skippedRecords"] for each in lines(second)] == [1] * QUERIES)
+        assert "deserialize value" in lines(second)[0]["lastMessage"]
+        (described,) = second.ksql("DESCRIBE shared_0 EXTENDED;")
+        (summary,) = described["sourceDescription"]["queryOffsetSummaries"]
+        (topic,) = summary["topicSummaries"]
+        assert (summary["groupId"], topic["kafkaTopic"]) == (
+            "_confluent-ksql-shared_query_CSAS_SHARED_0_2",
+            "shared_in",
+        )
+        assert sum(each["consumerOffset"] for each in topic["offsets"]) == 2 * ROUND + 1
         second.ksql("TERMINATE ALL;")

@@ -100,6 +100,7 @@ def source_description(
     partitions: int = 0,
     replication: int = 0,
     statistics: str = "",
+    offsets: Iterable[Entity] = (),
 ) -> Entity:
     return {
         "name": source.name,
@@ -118,7 +119,7 @@ def source_description(
         "partitions": partitions,
         "replication": replication,
         "statement": statement,
-        "queryOffsetSummaries": [],
+        "queryOffsetSummaries": list(offsets),
         "sourceConstraints": list(constraints),
         "clusterStatistics": [],
         "clusterErrorStats": [],
@@ -139,7 +140,10 @@ def query_description(
     window: str | None = None,
     properties: Mapping[str, str] | None = None,
     errors: Iterable[str] = (),
+    hosts: Mapping[str, str] | None = None,
+    drawn: str = "",
 ) -> Entity:
+    """`hosts` are the servers that run it, with its state there; `drawn` is a picture of its plan, ours."""
     return {
         "id": query_id,
         "statementText": text,
@@ -150,7 +154,8 @@ def query_description(
         "topology": topology,
         "executionPlan": plan,
         "overriddenProperties": dict(properties or {}),
-        "ksqlHostQueryStatus": {},
+        "ksqlHostQueryStatus": dict(hosts or {}),
+        "picture": drawn,
         "queryType": kind,
         "queryErrors": [{"errorMessage": each, "type": "UNKNOWN"} for each in errors],
         "tasksMetadata": [],

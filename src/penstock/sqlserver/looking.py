@@ -28,6 +28,8 @@ from penstock.sqlserver.entities import (
 )
 from penstock.sqlserver.explaining import explained
 from penstock.sqlserver.metastore import KnownQuery
+from penstock.sqlserver.picture import picture
+from penstock.sqlserver.positions import consumers, offset_summaries
 from penstock.sqlserver.server import SqlServer
 from penstock.sqlserver.sessions import Session
 from penstock.sqlserver.settings import is_editable
@@ -112,17 +114,20 @@ class _Look:
 
     def _line(self, name: str, known: KnownQuery) -> Entity:
         state = self._server.persistent.state_of(name)
-        return query_line(name, known.command.statement, known.query.sink, state)
+        line = query_line(name, known.command.statement, known.query.sink, state)
+        skipped = self._server.skipped.of(name)
+        return line if skipped is None else {**line, **skipped}
 
     def _topics(self, *, everything: bool, extended: bool) -> Entity:
-        found = []
+        found, readers = [], consumers(self._server.admin) if extended else {}
         for topic in self._server.topics.listed(everything=everything):
             line: dict[str, Any] = {
                 "name": topic.name,
                 "replicaInfo": [len(part.replicas) for part in topic.partitions],
             }
             if extended:
-                line |= {"consumerCount": 0, "consumerGroupCount": 0}
+                count, groups = readers.get(topic.name, (0, 0))
+                line |= {"consumerCount": count, "consumerGroupCount": groups}
             found.append(line)
         return entity(f"kafka_topics{'_extended' if extended else ''}", self._text, topics=found)
 
@@ -189,6 +194,10 @@ class _Look:
         if extended and (topic := self._server.topics.all().get(source.topic)) is not None:
             partitions = len(topic.partitions)
             replication = len(topic.partitions[0].replicas)
+        offsets: list[Entity] = []
+        if extended and writes:
+            groups = [self._server.settings.application_id(each["id"]) for each in writes]
+            offsets = offset_summaries(self._server.admin, groups)
         return source_description(
             source,
             self._state.statements.get(source.name, ""),
@@ -198,11 +207,13 @@ class _Look:
             extended=extended,
             partitions=partitions,
             replication=replication,
+            offsets=offsets,
         )
 
     def _query(self, name: str, known: KnownQuery) -> Entity:
         error = self._server.persistent.error_of(name)
-        plan = known.query.plan
+        plan, state = known.query.plan, self._server.persistent.state_of(name)
+        owner = self._server.servers.owner(name) if name in self._state.queries else None
         return query_description(
             name,
             known.command.statement,
@@ -211,10 +222,12 @@ class _Look:
             [known.query.sink.name],
             explained(plan),
             _topology(plan),
-            self._server.persistent.state_of(name),
+            state,
             window=known.query.sink.window.kind if known.query.sink.window else None,
             properties=known.command.properties,
             errors=[error] if error else [],
+            hosts={owner: state} if owner else {},
+            drawn=picture(plan),
         )
 
     def explain(self, node: s.Explain) -> Entity:
@@ -242,7 +255,16 @@ class _Look:
             fields = [field_json(column) for column in columns]
             names = [node.source.name, *(join.right.name for join in node.joins)]
             return query_description(
-                "", printed(node), fields, names, [], explained(plan), _topology(plan), "", kind="PUSH"
+                "",
+                printed(node),
+                fields,
+                names,
+                [],
+                explained(plan),
+                _topology(plan),
+                "",
+                kind="PUSH",
+                drawn=picture(plan),
             )
         if not isinstance(node, s.CreateAsSelect | s.InsertSelect):
             raise SqlError("The provided statement does not run a ksql query", *node.at)

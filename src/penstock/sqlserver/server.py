@@ -40,6 +40,7 @@ from penstock.sqlserver.persistent import PersistentQueries
 from penstock.sqlserver.processing_log import ProcessingLog
 from penstock.sqlserver.registry import RegistryAt
 from penstock.sqlserver.settings import ServerSettings
+from penstock.sqlserver.skipped import SkippedRecords
 from penstock.sqlserver.topics import Topics
 from penstock.sqlserver.view_set import ViewSet
 from penstock.web.rights import Rights
@@ -76,6 +77,7 @@ class SqlServer:
         )
         self.inserter = Inserter(settings, self.serde_of)
         self.processing_log = ProcessingLog(settings, self.admin)
+        self.skipped = SkippedRecords(settings, self.admin)
         self.persistent = PersistentQueries(settings, self._state_dir(), self.processing_log.of)
         self.servers = Servers(
             cluster_of(Connection(settings.bootstrap_servers, CONNECT_S, settings.client)),
@@ -113,6 +115,8 @@ class SqlServer:
             names = ", ".join(sorted(self.metastore.catalogue.functions))
             raise KsqlError(f"ksql.functions.python.enabled is false, and there are functions: {names}")
         self.processing_log.start()
+        if self.processing_log.enabled:
+            self.skipped.start()
         self.persistent.start(self._forget)
         self._follower.start()
         self.servers.start()
@@ -123,6 +127,7 @@ class SqlServer:
         self.persistent.close()
         self.servers.end()
         self.views.close()
+        self.skipped.close()
         self.processing_log.close()
 
     def change(

@@ -93,8 +93,12 @@ def _queries(answer: dict[str, Any]) -> Iterator[str]:
         sinks, topics = ",".join(each["sinks"]), ",".join(each["sinkKafkaTopics"])
         text = each["queryString"]
         shown = text if len(text) <= WIDEST else f"{text[:WIDEST]}…"
-        rows.append((each["id"], each["queryType"], each["state"], sinks, topics, shown))
-    yield table(["Query ID", "Query Type", "Status", "Sink Name", "Sink Kafka Topic", "Query String"], rows)
+        counted = [each["skippedRecords"]] if "skippedRecords" in each else []  # by our servers alone
+        rows.append((each["id"], each["queryType"], each["state"], sinks, topics, *counted, shown))
+    titles = ["Query ID", "Query Type", "Status", "Sink Name", "Sink Kafka Topic", "Query String"]
+    if any(len(row) > len(titles) for row in rows):
+        titles.insert(-1, "Skipped")
+    yield table(titles, rows)
     if rows:
         yield "For detailed information on a Query run: EXPLAIN <Query ID>;"
 
@@ -183,7 +187,7 @@ def _query(answer: dict[str, Any]) -> Iterator[str]:
     yield f"Sources: {', '.join(found['sources'])}"
     yield f"Sinks  : {', '.join(found['sinks'])}"
     yield "Execution plan\n--------------"
-    yield found["executionPlan"]
+    yield found.get("picture") or found["executionPlan"]
     yield "Processing topology\n-------------------"
     yield found["topology"]
     for each in found["queryErrors"]:
