@@ -30,8 +30,8 @@ from tests.peers.apache_kafka import Unavailable, connect_jars
 from tests.peers.connect.apache_connect import ApacheConnect, asked
 
 TOTAL: Final = 2_000_000
-QUICK_TOTAL: Final = 50_000
-WARM_TOTAL: Final = 2_000
+QUICK_TOTAL: Final = 500_000
+WARM_TOTAL: Final = 20_000
 LINE_BYTES: Final = 100
 PATIENCE_S: Final = 600.0
 SOURCE: Final = "org.apache.kafka.connect.file.FileStreamSourceConnector"

@@ -26,7 +26,7 @@ from tests.connectors.servers import Postgres
 from tests.connectors.worker import Worker, eventually
 
 TOTAL: Final = 500_000
-QUICK_TOTAL: Final = 50_000
+QUICK_TOTAL: Final = 200_000
 PROBES: Final = 1000
 QUICK_PROBES: Final = 200
 PROBE_INTERVAL_S: Final = 0.02

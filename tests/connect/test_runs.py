@@ -11,6 +11,7 @@ import pytest
 
 from penstock.connect.errors import RetriableError
 from penstock.connect.worker.runs import Run
+from penstock.connect.worker.source_run import idle_seconds
 from penstock.protocol.errors import ErrorCode
 from penstock.wire.errors import Fenced
 
@@ -145,3 +146,8 @@ def test_other_errors_fail_the_tasks_after_five_attempts(run: Any, monkeypatch: 
     made = run(told, [raising(ValueError("a mistake"))] * 5)
     told.await_word("task 0 FAILED")
     assert made.forgotten == 5
+
+
+def test_a_source_that_cannot_look_costs_fewer_jobs_the_longer_it_is_idle() -> None:
+    assert [idle_seconds(0.5, empty) for empty in range(6)] == [0.5, 1.0, 2.0, 4.0, 5.0, 5.0]
+    assert idle_seconds(30.0, 9) == 30.0

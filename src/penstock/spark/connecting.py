@@ -15,6 +15,7 @@ from typing import Final
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
+from penstock.client.arrow.routing import Router
 from penstock.protocol.topic_partition import TopicPartition
 from penstock.records.codecs import Codec
 from penstock.security.client_settings import ClientSettings
@@ -63,10 +64,16 @@ def run_tasks(spark: SparkSession, tasks: int, work: Report) -> list[bytes]:
 def write_tasks(
     spark: SparkSession, tasks: int, work: Rows, options: WriteOptions, transaction: Transaction
 ) -> list[bytes]:
-    """Write what the tasks emit in the transaction, which stays open; returns their notes."""
+    """Write what the tasks emit in the transaction, which stays open; returns their notes.
+
+    A single task is the one writer of every partition: it writes what it reads, without a shuffle.
+    """
     slots = wait_for_slots(spark, Deadline(options.delivery_seconds))
     if not slots:
         raise NoExecutor("no executor has a free core: start a worker of the cluster")
+    if tasks == 1:
+        alone = _tasks(spark, 1).mapInArrow(_sending(work, transaction, options), _NOTE, barrier=True)
+        return [bytes(row.note) for row in alone.collect()]
     shards = min(slots, tasks)
     parcels = _tasks(spark, tasks).mapInArrow(_packing(work, options, shards), PARCELS)
     written = gathered(parcels, shards).mapInArrow(_writing(transaction, options), _NOTE, barrier=True)
@@ -104,14 +111,37 @@ def _packing(
     return run
 
 
+def _sending(
+    work: Rows, transaction: Transaction, options: WriteOptions
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def send(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        producer = _producer(transaction, options)
+        router = Router(cluster_for(options.client), producer, options.topic, options.delivery_seconds)
+        notes: list[bytes] = []
+        for number in _numbers(batches):
+            for each in work(number):
+                if isinstance(each, bytes):
+                    notes.append(each)
+                else:
+                    router.send(each, COLUMNS)
+        router.flush()
+        yield _notes(notes)
+
+    return send
+
+
+def _producer(transaction: Transaction, options: WriteOptions) -> Producer:
+    chosen = ProducerOptions(
+        codec=options.codec, delivery_seconds=options.delivery_seconds, transaction=transaction
+    )
+    return Producer(cluster_for(options.client), chosen)
+
+
 def _writing(
     transaction: Transaction, options: WriteOptions
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        chosen = ProducerOptions(
-            codec=options.codec, delivery_seconds=options.delivery_seconds, transaction=transaction
-        )
-        producer = Producer(cluster_for(options.client), chosen)
+        producer = _producer(transaction, options)
         notes: list[bytes] = []
         for batch in batches:
             is_row = batch.column("topic").is_valid()

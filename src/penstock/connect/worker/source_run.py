@@ -21,8 +21,14 @@ from penstock.wire.deadline import Deadline
 from penstock.wire.errors import Fenced
 from penstock.wire.transactions import TransactionOwner
 
-TRANSACTION_TIMEOUT_MS: Final = 300_000
+TRANSACTION_TIMEOUT_MS: Final = 600_000
 DEADLINE_S: Final = 60.0
+LONGEST_IDLE_S: Final = 5.0
+
+
+def idle_seconds(poll_s: float, empty: int) -> float:
+    """How long a source rests that has nothing new: twice as long with each job that found nothing."""
+    return min(max(poll_s, LONGEST_IDLE_S), poll_s * 2.0 ** min(empty, 10))
 
 
 class SourceRun(Run):
@@ -38,6 +44,8 @@ class SourceRun(Run):
             int(job.config.get("transaction.boundary.interval.ms") or 60_000) / 1000 if interval else 0.0
         )
         self._next_at = 0.0
+        self._empty = 0
+        """Jobs in a row that found nothing."""
 
     def open(self) -> list[dict[str, str]]:
         made = self.job.plugin.connector(self.job.config)
@@ -48,13 +56,16 @@ class SourceRun(Run):
 
     @property
     def idle_s(self) -> float:
-        return self.job.plugin.connector.POLL_MS / 1000  # type: ignore[union-attr]
+        return idle_seconds(self.job.plugin.connector.POLL_MS / 1000, self._empty)  # type: ignore[union-attr]
 
     def step(self) -> bool:
         assert self._connector is not None
         owner = self._fenced()
         now = SystemClock.monotonic()
-        if now < self._next_at or not self._connector.has_news(self._offsets):
+        if now < self._next_at:
+            return False
+        if not self._connector.has_news(self._offsets):
+            self._empty = 0  # it can look without a job: it may look often
             return False
         self._next_at = now + self._interval_s
         batch = SourceBatch(
@@ -66,8 +77,9 @@ class SourceRun(Run):
             self._store.topic,
             self.job.settings.defaults,
         )
-        notes = self._written(batch, owner)
-        return self._told(notes)
+        found = self._told(self._written(batch, owner))
+        self._empty = 0 if found else self._empty + 1
+        return found
 
     def forget(self) -> None:
         self._owner = None

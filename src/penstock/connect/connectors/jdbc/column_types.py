@@ -112,6 +112,8 @@ def scaled(value: Any, scale: int) -> Decimal:
 
 def in_utc(value: dt.datetime, zone: ZoneInfo) -> dt.datetime:
     if value.tzinfo is None:
+        if zone.key == "UTC":  # much quicker than a look into the zone's table
+            return value.replace(tzinfo=dt.UTC)
         value = value.replace(tzinfo=zone)
     return value.astimezone(dt.UTC)
 
