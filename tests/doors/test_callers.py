@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
-from tests.security.guarded_services import GROUP, OTHER, TOPIC, Answer, GuardedBroker, ServiceProcess, curl
+from penstock.cli.schema_acls import sr_acl_cli
+from tests.registry.test_subject_acls import ACL_AUTHORIZER
+from tests.security.guarded_services import (
+    GROUP,
+    OTHER,
+    SECONDS,
+    TOPIC,
+    Answer,
+    GuardedBroker,
+    ServiceProcess,
+    curl,
+)
 
 SERVICES = ("registry", "rest", "sql", "connect")
 PATHS = {"registry": "/subjects", "rest": "/topics", "sql": "/info", "connect": "/connectors"}
@@ -142,3 +156,41 @@ def test_connectors_are_for_administrators(guarded: GuardedBroker, connect: Serv
     assert asked(guarded, connect, "/connectors", *JSON, user="alice", data=config).status == 403
     assert asked(guarded, connect, "/", user="alice").status == 200
     assert asked(guarded, connect, "/connectors", user="admin").json == []
+
+
+def test_the_registrys_own_entries_decide_when_they_are_asked_for(guarded: GuardedBroker) -> None:
+    client = {f"kafkastore.{name}": value for name, value in guarded.client("service").items()}
+    own = {
+        "confluent.schema.registry.authorizer.class": ACL_AUTHORIZER,
+        "kafkastore.topic": "_own_schemas",
+        "kafkastore.bootstrap.servers": guarded.address,
+    }
+    settings = {**guarded.door(), **guarded.own_store(), **client, **own}
+    folder = guarded.folder / "own"
+    folder.mkdir()
+    service = ServiceProcess(folder, "registry", settings, guarded.address).start()
+    try:
+        path = "/subjects/s-value/versions"
+        assert asked(guarded, service, path, *JSON, user="admin", data=AVRO).status == 403
+        command = ["--config", str(folder / "registry.properties"), "--add"]
+        for words in (
+            ("-s", "s-value", "-p", "bob", "-o", "SUBJECT_WRITE"),
+            ("-p", "bob", "-o", "GLOBAL_READ"),
+        ):
+            done = CliRunner().invoke(sr_acl_cli, [*command, *words])
+            assert done.exit_code == 0, done.output
+        wait_until(lambda: asked(guarded, service, path, *JSON, user="bob", data=AVRO).status == 200)
+        wait_until(lambda: asked(guarded, service, "/subjects", user="bob").json == ["s-value"])
+        assert asked(guarded, service, "/subjects", user="admin").json == []
+        assert asked(guarded, service, f"{path}/1", user="bob").status == 403
+        assert any("is Denied operation = SUBJECT_READ" in line for line in service.lines)
+    finally:
+        service.stop()
+
+
+def wait_until(is_so: Callable[[], bool]) -> None:
+    """Entries are read by the service a moment after they were written."""
+    end = time.monotonic() + SECONDS
+    while not is_so():
+        assert time.monotonic() < end
+        time.sleep(0.05)

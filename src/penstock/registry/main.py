@@ -12,10 +12,11 @@ from penstock.client.acl_checking import authorizer_of
 from penstock.client.admin import Admin
 from penstock.client.errors import ReplayFailed
 from penstock.registry.context_paths import ContextPaths
-from penstock.registry.rights import by_topics
+from penstock.registry.rights import DeciderOf, by_topics
 from penstock.registry.routes.table import MEDIA_TYPES, routes
 from penstock.registry.service import Registry
 from penstock.registry.settings import RegistrySettings
+from penstock.registry.subject_acls import by_entries, entries_topic
 from penstock.web import OPEN_DOOR, Door, Service, make_app
 from penstock.web.application import App
 from penstock.web.rights import Rights
@@ -39,6 +40,16 @@ def make_registry_app(
     )
     table = routes(registry, cluster_id, GROUP_ID, mode_mutability=settings.mode_mutability)
     return ContextPaths(make_app(service, table))
+
+
+def _decider(registry: Registry, settings: RegistrySettings, admin: Admin) -> DeciderOf:
+    """By the registry's own entries, or by those of the cluster on topics."""
+    if not settings.has_own_entries:
+        return by_topics(Rights(partial(authorizer_of, admin)))
+    topic = entries_topic(settings)
+    topic.start()
+    registry.closed_with_it(topic.close)
+    return by_entries(topic)
 
 
 def run(
@@ -66,7 +77,7 @@ def run(
             admin = Admin(settings.bootstrap_servers, settings=settings.client)
             cluster = admin.cluster()
             if door.is_kept:
-                registry.rights.decider = by_topics(Rights(partial(authorizer_of, admin)))
+                registry.rights.decider = _decider(registry, settings, admin)
             registry.start_exporters(cluster.cluster_id or "")
             serving = True
             app = make_registry_app(registry, settings, cluster.cluster_id or "", door)

@@ -57,6 +57,7 @@ class Registry:
         self._changing = threading.Lock()
         """Guards both; never held while something blocks."""
         self._exporters: ExportRunner | None = None
+        self._at_end: list[Callable[[], None]] = []
         self.rights = SubjectRights(self.ask)
         """What callers may do; everything, until `main` says otherwise."""
 
@@ -89,9 +90,15 @@ class Registry:
             loop.run_in_executor(self._writer, self._write, loop)
         return await answer
 
+    def closed_with_it(self, close: Callable[[], None]) -> None:
+        """`close` is called when the registry is closed."""
+        self._at_end.append(close)
+
     def close(self) -> None:
         if self._exporters is not None:
             self._exporters.stop()
+        for close in self._at_end:
+            close()
         self._writer.shutdown()
         self._topic.close()
 

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from penstock.schemas.levels import Level
 from penstock.settings.errors import invalid
+
+_SECURITY: Final = "io.confluent.kafka.schemaregistry.security"
+_BY_TOPICS: Final = f"{_SECURITY}.authorizer.topicacl.TopicAclAuthorizer"
+_BY_ENTRIES: Final = f"{_SECURITY}.authorizer.schemaregistryacl.SchemaRegistryAclAuthorizer"
+_EXTENSION: Final = f"{_SECURITY}.SchemaRegistrySecurityResourceExtension"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +29,10 @@ class RegistrySettings:
     mode_mutability: bool = True
     client: Mapping[str, str] = field(default_factory=dict)
     """Settings of the Kafka client."""
+    has_own_entries: bool = False
+    """Whether the registry's own access control entries decide, and not those of the cluster on topics."""
+    acl_topic: str = ""
+    """Where those entries are; beside the schemas when it is empty."""
 
 
 def read_settings(bootstrap_servers: str, texts: Mapping[str, str]) -> RegistrySettings:
@@ -44,12 +54,26 @@ def read_settings(bootstrap_servers: str, texts: Mapping[str, str]) -> RegistryS
             for name in list(left)
             if name.startswith("kafkastore.")
         },
+        _has_own_entries(left),
+        left.pop("confluent.schema.registry.acl.topic", ""),
     )
     for name, value in left.items():
         raise invalid(
             name, value, "the registry has no such setting", "the names that docs/registry.md lists"
         )
     return settings
+
+
+def _has_own_entries(left: dict[str, str]) -> bool:
+    """Confluent's two authorizers by the names of their classes; the plugin that brings them is built in."""
+    name = "confluent.schema.registry.authorizer.class"
+    text = left.pop(name, _BY_TOPICS).strip()
+    if text not in (_BY_TOPICS, _BY_ENTRIES):
+        raise invalid(name, text, "there is no such authorizer", f"{_BY_TOPICS} or {_BY_ENTRIES}")
+    for extension in ("resource.extension.class", "schema.registry.resource.extension.class"):
+        if left.get(extension, "").strip() == _EXTENSION:
+            del left[extension]
+    return text == _BY_ENTRIES
 
 
 def _whole(left: dict[str, str], name: str, default: int) -> int:
