@@ -17,6 +17,7 @@ BUILT_IN: Final = (
     "penstock.connect.connectors.files.source:SpoolDirCsvSource",
     "penstock.connect.connectors.files.source:SpoolDirJsonSource",
     "penstock.connect.connectors.files.source:SpoolDirLinesSource",
+    "penstock.connect.connectors.delta.sink:DeltaSink",
     "penstock.connect.connectors.elasticsearch.sink:ElasticsearchSink",
     "penstock.connect.connectors.http.sink:HttpSink",
     "penstock.connect.connectors.http.source:HttpSource",

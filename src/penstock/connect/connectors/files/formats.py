@@ -83,7 +83,7 @@ def _parquet(records: Sequence[ConnectRecord], codec: str) -> bytes:
 
     from penstock.connect.connectors.files.arrow_schemas import arrow_type
 
-    rows = [{name: _plain(value) for name, value in _fields(each).items()} for each in records]
+    rows = [plain_row(each) for each in records]
     schema = records[0].value_schema
     typed = None
     if schema is not None:
@@ -91,6 +91,11 @@ def _parquet(records: Sequence[ConnectRecord], codec: str) -> bytes:
     sink = pa.BufferOutputStream()
     pq.write_table(pa.Table.from_pylist(rows, schema=typed), sink, compression=codec)
     return bytes(sink.getvalue().to_pybytes())
+
+
+def plain_row(record: ConnectRecord) -> dict[str, Any]:
+    """The fields of a record, in the form that Arrow takes."""
+    return {name: _plain(value) for name, value in _fields(record).items()}
 
 
 def _plain(value: Any) -> Any:
