@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx
@@ -115,6 +116,54 @@ def test_a_schema_is_registered_edited_and_refused_with_a_reason(visit: Visit, r
     page.get_by_role("button", name="Check").click()
     expect(page.get_by_text("It breaks BACKWARD")).to_be_visible()
     expect(page.get_by_text("READER_FIELD_MISSING_DEFAULT_VALUE")).to_be_visible()
+
+
+def test_a_record_is_followed_downloaded_and_written_again(
+    visit: Visit, messages: Messages, group: str, tmp_path: Path
+) -> None:
+    topic = group.removeprefix("readers-of-")
+    page = visit.open(f"/topics/{topic}?from=oldest&partition=0")
+    page.locator(".messages .line").first.click()
+    page.get_by_role("button", name="Produce again…").click()
+    dialog = page.get_by_role("dialog", name=f"Produce a record to {topic}")
+    expect(dialog.get_by_role("textbox", name="Value", exact=True)).to_have_value("0")
+    dialog.get_by_role("textbox", name="Value", exact=True).fill("edited")
+    dialog.get_by_role("button", name="Produce").click()
+    expect(dialog).to_be_hidden()
+    assert [m.value for m in messages.page(topic).messages].count(b"edited") == 1
+    page.get_by_role("button", name="Download").click()
+    dialog = page.get_by_role("dialog", name=re.compile("Download records"))
+    with page.expect_download() as started:
+        dialog.get_by_role("button", name="Download").click()
+    started.value.save_as(tmp_path / "records.jsonl")
+    assert len((tmp_path / "records.jsonl").read_text().splitlines()) >= 3
+    page.get_by_role("link", name="Follow this record").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Partition 0, offset 0")
+    readers = page.get_by_role("table", name="What has read it")
+    expect(readers.get_by_role("row", name=re.compile(group))).to_contain_text("Has passed it")
+    expect(page.get_by_text("Logs do not keep the client id")).to_be_visible()
+    assert [(each["id"]) for each in Axe().run(page).response["violations"]] == []
+
+
+def test_a_record_is_written_by_a_form_of_its_schema_and_shown_decoded(
+    visit: Visit, registry: str, topic: str
+) -> None:
+    path = f"{registry}/subjects/{topic}-value/versions"
+    httpx.post(path, json={"schema": json.dumps(AVRO)}).raise_for_status()
+    page = visit.open(f"/topics/{topic}")
+    page.get_by_role("button", name="Produce record").click()
+    dialog = page.get_by_role("dialog", name=f"Produce a record to {topic}")
+    dialog.get_by_role("combobox", name="Value is").click()
+    page.get_by_role("option", name="By the topic's schema").click()
+    dialog.get_by_role("textbox", name="id *").fill("7")
+    dialog.get_by_role("button", name="Produce").click()
+    expect(page.locator(".messages .col-value").last).to_have_text('{"id": 7}')
+
+
+def test_the_security_page_says_when_there_is_none(visit: Visit) -> None:
+    page = visit.open("/security")
+    expect(page.get_by_text("This cluster has no access control")).to_be_visible()
+    assert violations(visit, "/security") == []
 
 
 def test_a_service_that_does_not_run_says_how_to_start_it(visit: Visit) -> None:

@@ -21,7 +21,7 @@ from playwright.sync_api import BrowserContext, expect
 from penstock.client.admin import Admin
 from penstock.client.groups import Groups
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.timeout(1800)]
 
 TOPICS, PARTITIONS, GROUPS, BROWSERS = 1_000, 10, 500, 20
 MEASURED_S = 30.0

@@ -162,6 +162,7 @@ def test_requests_that_are_refused_and_end(broker: Broker, admin: Admin) -> None
 
 
 @pytest.mark.long
+@pytest.mark.timeout(900)
 def test_a_broker_that_is_killed_and_comes_back(tmp_path: Path) -> None:
     settings = {"replica.lag.time.max.ms": "5000", "broker.session.timeout.ms": "6000"}
     with Cluster(tmp_path, settings=settings) as cluster:
@@ -180,6 +181,7 @@ def test_a_broker_that_is_killed_and_comes_back(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.timeout(900)
 def test_a_disk_that_fills_and_is_emptied(tmp_path: Path) -> None:
     reason = Volume.why_not()
     assert reason is None, f"this machine mounts no disk for the test: {reason}"
@@ -198,6 +200,7 @@ def test_a_disk_that_fills_and_is_emptied(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.timeout(900)
 def test_a_connector_that_fails_and_is_mended(tmp_path: Path) -> None:
     """A sink meets a record that is not JSON, and stops; told to tolerate it, it runs again."""
     from tests.browser.conftest import started

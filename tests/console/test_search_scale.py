@@ -18,7 +18,7 @@ from penstock.console.client_backend import ClientBackend
 from penstock.console.searching import SearchQuery
 from tests.browser.test_scale import process
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.timeout(1800)]
 
 RECORDS, BATCH, PARTITIONS = 10_000_000, 100_000, 6
 TOPIC = "ten-million"

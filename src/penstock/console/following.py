@@ -73,7 +73,16 @@ async def followed(services: Services, topic: str, partition: int, offset: int) 
     groups = None
     with suppress(ClientError):
         groups = await services.groups.current(FRESH_S)
-    return tell(message, batch, groups, await pipelines_now(services, FRESH_S))
+    told = tell(message, batch, groups, await pipelines_now(services, FRESH_S))
+    letters = [each for each in _dead_letters(services, topic) if each not in told.written_to]
+    return msgspec.structs.replace(told, written_to=[*told.written_to, *letters])
+
+
+def _dead_letters(services: Services, topic: str) -> list[str]:
+    """Where sinks that read the topic put what they cannot take."""
+    used = services.connectors.used_topics
+    found = services.connector_states.reading.value or []
+    return [each.dead_letters for each in found if each.dead_letters and topic in used.get(each.name, ())]
 
 
 def tell(

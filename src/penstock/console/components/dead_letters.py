@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from urllib.parse import quote
 
 from nicegui import background_tasks, ui
@@ -20,12 +21,14 @@ from penstock.console.wording import UNKNOWN, counted
 
 LETTERS_SHOWN = 20
 FRESH_S = 5.0
+LOOK_EVERY_S = 10.0
 PREFIX = "__connect.errors."
 COLUMNS = (
     Column("moment", "Timestamp (UTC)", "mono", "220px"),
-    Column("source", "Came from", "text", "240px"),
+    Column("source", "Came from", "text", "240px", "wide-only"),
     Column("why", "Could not be taken because", "text", "", "wrap"),
 )
+OPEN = {"title": "Not committed yet", "text": "They appear here when their transaction is committed."}
 NONE = {"title": "No dead letters", "text": "Records that the connector cannot take appear here."}
 
 
@@ -41,7 +44,7 @@ class DeadLetters:
                     self._send = button("Send again…", self._ask, symbol="refresh").mark("redrive")
             self._table = Grid("Dead letters", COLUMNS, NONE)
             self._dialog = RedriveDialog(services, connector, self.look)
-        self._count = 0
+        self._count, self._looked_at = 0, 0.0
         self._frame.set_visibility(False)
 
     def watch(self, topic: str) -> None:
@@ -53,7 +56,13 @@ class DeadLetters:
             self._link.props(f'href="/topics/{quote(topic, safe="")}"')
             self.look()
 
+    def keep_fresh(self) -> None:
+        """Called often; looks again once in a while."""
+        if self._topic and time.monotonic() - self._looked_at > LOOK_EVERY_S:
+            self.look()
+
     def look(self) -> None:
+        self._looked_at = time.monotonic()
         background_tasks.create(self._look(), name="dead letters", context=self._frame)
 
     async def _look(self) -> None:
@@ -65,7 +74,8 @@ class DeadLetters:
             self._waiting.set_text("")
             self._send.set_enabled(False)
             return
-        self._table.show([_row(message) for message in page.messages])
+        empty = OPEN if self._count else NONE
+        self._table.show([_row(message) for message in page.messages], empty)
         self._waiting.set_text(f"{counted(self._count, 'letter')} not sent again yet")
         self._send.set_enabled(self._count > 0)
 

@@ -25,9 +25,9 @@ export default {
     // The editor makes its view a moment after it is mounted.
     async view() {
       for (let tries = 0; tries < 100; tries++) {
+        await new Promise((resolve) => setTimeout(resolve, 50)); // no element can be had before the page is mounted
         const editor = getElement(this.editor);
         if (editor?.editor) return editor.editor;
-        await new Promise((resolve) => setTimeout(resolve, 50));
       }
       return null;
     },

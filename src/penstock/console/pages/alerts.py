@@ -34,7 +34,7 @@ RULES = (
 )
 EVENTS = (
     Column("fired", "Fired", "text", "190px"),
-    Column("rule", "Rule", "text", "180px"),
+    Column("rule", "Rule", "text", "180px", "wide-only"),
     Column("state", "State", "tag", "110px"),
     Column("sentence", "What", "text", "", "wrap"),
     Column("lasted", "Lasted", "text", "110px", "wide-only num"),

@@ -93,6 +93,7 @@ class ConnectorPage:
         self._show_trace(found)
         if first:
             self._letters.watch(found.dead_letters)
+        self._letters.keep_fresh()
         background_tasks.create(self._read_offsets(), name="offsets", context=self._page)
 
     def _show_trace(self, found: Connector) -> None:

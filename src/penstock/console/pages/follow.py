@@ -69,7 +69,7 @@ class FollowPage:
             with page_head(place, (("Topics", "/topics"), (topic, home)), "Follow"):
                 self._cancel = button("Stop looking", self._stop, symbol="stop").mark("stop-looking")
             self._notice = Notice("follow-notice")
-            self._facts = Facts(("Timestamp", "Key", "Value", "Headers"))
+            self._facts = Facts(("Timestamp (UTC)", "Key", "Value", "Headers"))
             self._value = CodeView("Value", "followed-value")
             with panel("Where it came from", "What its headers and its batch say."):
                 self._source = Grid("Where it came from", CLUES, NO_SOURCE)
@@ -110,7 +110,7 @@ class FollowPage:
     def _show_record(self, message: Message, value: str) -> None:
         key = show(message.key, 200).text if message.key is not None else "none"
         self._facts.show(
-            timestamp=format_timestamp(message.timestamp_ms) or UNKNOWN,
+            **{"timestamp_(utc)": _moment(message)},
             key=key,
             value=bytes_text(len(message.value)) if message.value is not None else "null",
             headers=str(len(message.headers)),
@@ -168,6 +168,10 @@ def _clue(at: int, clue: Clue) -> Row:
     return found | ({"href": clue.page} if clue.page else {})
 
 
+def _moment(message: Message) -> str:
+    return (format_timestamp(message.timestamp_ms) or UNKNOWN).replace("T", " ").rstrip("Z")
+
+
 def _sorted(made: list[Descendant]) -> list[Descendant]:
     """What is proved first."""
     return sorted(made, key=lambda each: not each.proved)
@@ -180,7 +184,7 @@ def _made_row(each: Descendant) -> Row:
         "id": "/".join(map(str, place)),
         "topic": f"{message.topic}, partition {message.partition}, offset {message.offset:,}",
         "why": each.why,
-        "moment": (format_timestamp(message.timestamp_ms) or UNKNOWN).replace("T", " ").rstrip("Z"),
+        "moment": _moment(message),
         "state": {"text": "known" if each.proved else "perhaps", "tone": "good" if each.proved else "plain"},
         "href": address(*place),
     }

@@ -55,7 +55,8 @@ class SecurityPage:
                 button("Create entry", self._ask_entry, kind="primary", symbol="plus").mark("create-acl")
             tabs("Brokers", BROKER_TABS, "Security")
             self._notice = Notice("security-notice")
-            search_box("Search who, what and operations", self._searched).mark("search-acls")
+            with ui.element("div").classes("toolbar"):
+                search_box("Search who, what and operations", self._searched).mark("search-acls")
             with panel("Access control entries"):
                 self._table = Grid(
                     "Access control entries", ENTRIES, NO_ENTRIES, actions=(DELETE,), sort="principal"

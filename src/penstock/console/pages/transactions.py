@@ -37,6 +37,7 @@ HANGING = (
 NONE = {"title": "No transactions", "text": "A transactional id appears once a producer begins with it."}
 ALL_END = {"title": "None hangs", "text": "Every open transaction has a coordinator that will end it."}
 ABORT = Action("abort", "Abort", "stop", danger=True)
+OPEN = ("Ongoing", "PrepareAbort", "PrepareCommit", "PrepareEpochFence")
 TONES = {"Ongoing": "warn", "CompleteCommit": "good", "PrepareAbort": "warn", "PrepareCommit": "warn"}
 
 
@@ -117,7 +118,7 @@ def _row(each: TransactionState, now: float) -> Row:
         "id_": each.transactional_id,
         "state": {"text": each.state, "tone": TONES.get(each.state, "plain")},
         "producer": f"{each.producer_id}, epoch {each.producer_epoch}",
-        "open": None if each.started_ms is None else max(0.0, now - each.started_ms / 1000),
+        "open": max(0.0, now - each.started_ms / 1000) if each.started_ms and each.state in OPEN else None,
         "timeout": each.timeout_ms,
         "partitions": ", ".join(f"{topic}-{index}" for topic, index in each.partitions[:20]),
     }
