@@ -67,7 +67,7 @@ class _Work:
         self._batch, self._number, self._config = batch, number, config
         self._error, self._retry = "", ""
         self._records, self._size = 0, 0
-        self._began = SystemClock.monotonic()
+        self._began = 0.0
         self._topics: set[str] = set()
         self._reached: dict[str, tuple[Place, Place]] = {}
 
@@ -101,6 +101,7 @@ class _Work:
         conversion = Conversion(self._config, self._batch.defaults, tolerance)
         plugin = load_plugins(self._batch.plugin_path).find(self._batch.class_name)
         task: SourceTask = plugin.connector.TASK(self._config, SourceOffsets(self._batch.offsets))  # type: ignore[assignment,call-arg]
+        self._began = SystemClock.monotonic()  # a process that is new has imported by now, which takes long
         try:
             while self._goes_on(task):
                 text = task.poll_text() if conversion.keeps_text else None
