@@ -36,6 +36,8 @@ ROWS_MAX: Final = 500_000
 BYTES_MAX: Final = 64 << 20
 SECONDS_MAX: Final = 2.0
 """A batch ends when it has so many rows, so many bytes of keys and values, or after so long."""
+IN_TRANSACTION: Final = 8
+"""So many times larger may a batch be that ends within a transaction of the source."""
 ROWS_AT_ONCE: Final = 10_000
 
 
@@ -117,11 +119,14 @@ class _Work:
             task.close()
 
     def _goes_on(self, task: SourceTask) -> bool:
-        """Whether the batch takes more."""
-        inside = self._config.get("transaction.boundary", "").lower() == "connector" and task.in_transaction
+        """Whether the batch takes more. A transaction of the source that is cut has to be read again from
+        its beginning: such a batch may be larger."""
+        if task.in_transaction and self._config.get("transaction.boundary", "").lower() == "connector":
+            return True
+        times = IN_TRANSACTION if task.in_transaction else 1
         elapsed = SystemClock.monotonic() - self._began
-        has_room = self._records < ROWS_MAX and self._size < BYTES_MAX and elapsed < SECONDS_MAX
-        return inside or task.whole or has_room
+        has_room = self._records < ROWS_MAX * times and self._size < BYTES_MAX * times
+        return task.whole or (has_room and elapsed < SECONDS_MAX * times)
 
     def _text(self, portion: TextPortion) -> TextRows:
         self._records += len(portion.values)
