@@ -28,6 +28,7 @@ SETTINGS: Final = {
     "clusters": f"{SOURCE}, {TARGET}",
     f"{SOURCE}->{TARGET}.enabled": "true",
     "emit.heartbeats.enabled": "false",
+    "heartbeats.replication.enabled": "false",
     "replication.policy.class": f"{PACKAGE}IdentityReplicationPolicy",
     "replication.factor": "-1",
     "refresh.topics.interval.seconds": "5",
@@ -99,11 +100,7 @@ def read_file(texts: Mapping[str, str]) -> FlowSettings:
 
 def plan(flow: FlowSettings, source: Side, target: Side) -> MigrationPlan:
     selection = flow.selection
-    topics = {
-        name: n
-        for name, n in source.partitions().items()
-        if selection.takes_topic(name) and not selection.policy.is_heartbeats_topic(name)
-    }
+    topics = _moved(flow, source)
     there, moved = target.partitions(), {place.topic for place in progress(flow, target)}
     conflicts = sorted(name for name in topics if name in there and name not in moved)
     groups = [g for g in source.groups() if selection.takes_group(g) and not g.startswith(OWN_GROUPS)]
@@ -118,6 +115,16 @@ def plan(flow: FlowSettings, source: Side, target: Side) -> MigrationPlan:
     return MigrationPlan(
         topics, tuple(sorted(groups)), len(acls or ()), SCHEMAS in topics, tuple(conflicts), tuple(remarks)
     )
+
+
+def _moved(flow: FlowSettings, source: Side) -> dict[str, int]:
+    """The topics to move, with their partitions. Heartbeats belong to mirrors and never come to an end."""
+    selection = flow.selection
+    return {
+        name: count
+        for name, count in source.partitions().items()
+        if selection.takes_topic(name) and not selection.policy.is_heartbeats_topic(name)
+    }
 
 
 def _acls(side: Side) -> list[AclBinding] | None:
@@ -159,8 +166,7 @@ def look(flow: FlowSettings, source: Side, target: Side) -> CutOver:
 
 
 def _pairs(flow: FlowSettings, source: Side) -> list[tuple[TopicPartition, TopicPartition, bool]]:
-    selection = flow.selection
-    topics = {name: n for name, n in source.partitions().items() if selection.takes_topic(name)}
+    selection, topics = flow.selection, _moved(flow, source)
     policies = {
         name: next((each.value or "" for each in entries if each.name == "cleanup.policy"), "")
         for name, entries in source.configs(sorted(topics)).items()
