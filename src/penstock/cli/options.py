@@ -149,3 +149,27 @@ def service_options(listen: str, config_file: str) -> Callable[[Command], Comman
         return command
 
     return decorate
+
+
+def worker_options(command: Command) -> Command:
+    """For a service of which several processes may listen on one port."""
+    command = click.option("--worker", hidden=True, default=None)(command)
+    return click.option(
+        "--workers",
+        type=click.IntRange(1, 64),
+        default=1,
+        show_default=True,
+        help="How many processes serve the address.",
+    )(command)
+
+
+def arguments_of_worker(
+    name: str, bootstrap_servers: str, config: str | None, overrides: dict[str, str], log_level: str
+) -> list[str]:
+    """The command line of one of several workers, but for its address."""
+    found = [name, "--bootstrap-servers", bootstrap_servers, "--log-level", log_level]
+    if config is not None:
+        found += ["--config", config]
+    for setting, value in overrides.items():
+        found += ["--set", f"{setting}={value}"]
+    return found

@@ -5,12 +5,13 @@ from __future__ import annotations
 import click
 
 from penstock.cli.logs import log_level_option, log_to_stderr
-from penstock.cli.options import service_address, service_options
+from penstock.cli.options import arguments_of_worker, service_address, service_options, worker_options
 from penstock.settings.sources import read_properties
 
 
 @click.command()
 @service_options("127.0.0.1:8081", "under the names of Confluent's registry")
+@worker_options
 @log_level_option
 def registry(
     listen: tuple[str, int],
@@ -18,6 +19,8 @@ def registry(
     config: str | None,
     overrides: dict[str, str],
     log_level: str,
+    workers: int,
+    worker: str | None,
 ) -> None:
     """Run the Schema Registry.
 
@@ -31,13 +34,22 @@ def registry(
     from penstock.registry.settings import read_settings
     from penstock.web.door import Door
     from penstock.web.door_settings import take_door_settings
+    from penstock.web.workers import end_with_starter, run_workers
 
     texts = {**(read_properties(config) if config else {}), **overrides}
     kept, left = take_door_settings(texts)
     settings = read_settings(bootstrap_servers, left)
     door = Door(kept, settings.bootstrap_servers, client_settings(settings.client))
+    host, port = service_address(listen, kept)
     try:
-        run(*service_address(listen, kept), settings, door)
+        if workers > 1:
+            command = arguments_of_worker("registry", bootstrap_servers, config, overrides, log_level)
+            if not run_workers(command, workers, host, port, door.print_ready):
+                raise click.ClickException("A worker did not start.")
+            return
+        if worker is not None:
+            end_with_starter()
+        run(host, port, settings, door, shared=worker is not None)
     except OSError as error:
         raise click.ClickException(error.strerror or str(error)) from error
     except ClientError as error:

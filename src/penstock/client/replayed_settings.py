@@ -48,4 +48,10 @@ def ensure_topic(settings: ReplayedTopicSettings) -> tuple[int, int]:
     if "compact" not in policy or "delete" in policy or partitions != 1:
         raise UnfitTopic(name, policy, partitions)
     at = (name, 0)
-    return admin.start_offsets([at]).get(at, 0), admin.end_offsets([at]).get(at, 0)
+    return admin.start_offsets([at]).get(at, 0), end_of(admin, settings)
+
+
+def end_of(admin: Admin, settings: ReplayedTopicSettings) -> int:
+    """Where the log ends now."""
+    at = (settings.topic, 0)
+    return admin.end_offsets([at]).get(at, 0)

@@ -5,6 +5,7 @@
     topic.view.state               the state as of now: immutable, read without a lock from any thread
     topic.change(decide)           decides on the state, appends the records, returns when they were read back
     topic.change_all(decides)      the same for several callers at once, for the time that one of them takes
+    topic.catch_up()               reads what other processes have written until now
     topic.close()
 
 The caller brings a codec of its records and a state whose `replay` returns the next state. Nothing else
@@ -27,10 +28,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Generic, NamedTuple, Protocol, Self, TypeVar
 
+from penstock.client.admin import Admin
 from penstock.client.errors import ClientError, NotReadBack, Overtaken, RecordTooLarge, ReplayFailed
 from penstock.client.fencing import BEFORE_ALL, HEADER, THIS_RECORD, Fence, Mark, read_mark
 from penstock.client.librdkafka import Connection
-from penstock.client.replayed_settings import ReplayedTopicSettings, ensure_topic
+from penstock.client.replayed_settings import ReplayedTopicSettings, end_of, ensure_topic
 from penstock.client.sending import NewRecord, Produced, Sender
 from penstock.client.stream import Stream
 
@@ -117,6 +119,7 @@ class ReplayedTopic(Generic[R, S]):
         self._stopped = threading.Event()
         self._connection = Connection(settings.bootstrap_servers, settings.timeout_s, settings.client)
         self._sender: Sender | None = None
+        self._admin: Admin | None = None
         name = f"{settings.topic}-reader"
         self._reader = threading.Thread(target=self._read, name=name, daemon=True)
 
@@ -166,6 +169,19 @@ class ReplayedTopic(Generic[R, S]):
             return self.change(decide)
         except Exception as error:
             return error
+
+    def catch_up(self) -> bool:
+        """Read what other processes have written until now. False where nothing was new."""
+        if self._admin is None:
+            settings = self._settings
+            self._admin = Admin(
+                settings.bootstrap_servers, timeout_s=settings.timeout_s, settings=settings.client
+            )
+        end = end_of(self._admin, self._settings)
+        if end <= self._next_offset:
+            return False
+        self._wait_for(end, self._settings.timeout_s)
+        return True
 
     def close(self) -> None:
         """Ends the reader. A change that is under way fails."""

@@ -58,9 +58,12 @@ def run(
     settings: RegistrySettings,
     door: Door = OPEN_DOOR,
     ready: Callable[[str], None] | None = None,
+    *,
+    shared: bool = False,
 ) -> None:
-    """Serves until SIGTERM or SIGINT. Raises OSError when the address cannot be had, and ReplayFailed when
-    the topic can be replayed no more: only a new process can read it from its start.
+    """Serves until SIGTERM or SIGINT, with `shared` on an address that other workers listen on, too. Raises
+    OSError when the address cannot be had, and ReplayFailed when the topic can be replayed no more: only a
+    new process can read it from its start.
     """
     failures: list[ReplayFailed] = []
     serving = False
@@ -70,7 +73,7 @@ def run(
         if serving:
             os.kill(os.getpid(), signal.SIGTERM)
 
-    with listening_socket(host, port) as listener:
+    with listening_socket(host, port, shared=shared) as listener:
         registry = Registry(settings, end)
         try:
             registry.start()

@@ -79,6 +79,14 @@ class Registry:
             return self.ask(question)
         return await asyncio.to_thread(self.ask, question)
 
+    async def catch_up(self) -> bool:
+        """Read what other registries have written until now. False where nothing was new, or where the broker
+        does not say."""
+        try:
+            return await asyncio.to_thread(self._topic.catch_up)
+        except ClientError:
+            return False
+
     async def change(self, decide: Callable[[State], Decision]) -> Any:
         """The answer of the decision, when its records have been read back."""
         loop = asyncio.get_running_loop()

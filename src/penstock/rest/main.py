@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from penstock import __version__
 from penstock.rest.config import BODY_BYTES_MAX, RestSettings
+from penstock.rest.forwarding import Forwarding
 from penstock.rest.proxy import Proxy
 from penstock.rest.v2.routes import v2_routes
 from penstock.rest.v3.routes import v3_routes
 from penstock.web import OPEN_DOOR, Authenticate, Door, Service, allow_all, make_app, serve
 from penstock.web.application import App
+from penstock.web.workers import Worker
 
 SUMMARY = "Kafka over HTTP: Confluent's REST Proxy API, versions 2 and 3."
 
@@ -33,7 +35,16 @@ def rest_app(
     return make_app(service, (*v2_routes(proxy), *v3_routes(proxy)))
 
 
-def run(host: str, port: int, bootstrap_servers: str, settings: RestSettings, door: Door = OPEN_DOOR) -> None:
+def run(
+    host: str,
+    port: int,
+    bootstrap_servers: str,
+    settings: RestSettings,
+    door: Door = OPEN_DOOR,
+    worker: Worker | None = None,
+) -> None:
     """Returns after SIGTERM; OSError when the address cannot be had."""
     app = rest_app(bootstrap_servers, settings, door.authenticate, asks_callers=door.is_kept)
-    serve(app, host, port, door.print_ready, door.certificates)
+    if worker is not None:
+        app = Forwarding(app, worker, settings.id, tls=door.certificates is not None)
+    serve(app, host, port, door.print_ready, door.certificates, worker)

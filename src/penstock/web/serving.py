@@ -5,8 +5,8 @@ from __future__ import annotations
 import signal
 import socket
 import ssl
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from types import FrameType
 from typing import Any, Final
 
@@ -16,6 +16,7 @@ from uvicorn.protocols.http.auto import AutoHTTPProtocol
 from penstock.settings.listeners import format_address
 from penstock.web.application import App
 from penstock.web.tls import PEER_CERTIFICATE, certificate_of, listener_context
+from penstock.web.workers import Worker
 from penstock.wire.server_tls import ServerContext
 
 CONNECTIONS_MAX: Final = 2_000
@@ -35,10 +36,14 @@ def serve(
     port: int,
     ready: Callable[[str], None] = print_ready,
     certificates: ServerContext | None = None,
+    worker: Worker | None = None,
 ) -> None:
-    """Runs until it is told to stop; port 0 picks a free one. OSError when the address cannot be had."""
-    with listening_socket(host, port) as listener:
-        serve_on(app, listener, ready, certificates)
+    """Runs until it is told to stop; port 0 picks a free one. OSError when the address cannot be had. A
+    worker shares the address with others, and also serves on a socket of its own."""
+    with ExitStack() as sockets:
+        listener = sockets.enter_context(listening_socket(host, port, shared=worker is not None))
+        own = () if worker is None else (sockets.enter_context(worker.own_socket()),)
+        serve_on(app, listener, ready, certificates, own)
 
 
 def serve_on(
@@ -46,6 +51,7 @@ def serve_on(
     listener: socket.socket,
     ready: Callable[[str], None] = print_ready,
     certificates: ServerContext | None = None,
+    more: Sequence[socket.socket] = (),
 ) -> None:
     """The same on a bound socket, for a service that must know its address before it starts. With
     certificates it speaks HTTPS."""
@@ -64,15 +70,17 @@ def serve_on(
         timeout_keep_alive=KEEP_ALIVE_S,
         timeout_graceful_shutdown=STOP_WITHIN_S,
     )
-    _Server(config, lambda: ready(format_address(bound[0], bound[1]))).run(sockets=[listener])
+    _Server(config, lambda: ready(format_address(bound[0], bound[1]))).run(sockets=[listener, *more])
 
 
-def listening_socket(host: str, port: int) -> socket.socket:
-    """A bound socket; an empty host is every address."""
+def listening_socket(host: str, port: int, *, shared: bool = False) -> socket.socket:
+    """A bound socket; an empty host is every address. A shared one leaves room for other workers."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if shared:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         listener.bind((host, port))
         listener.listen(_BACKLOG)
     except BaseException:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from penstock.clock import SystemClock
 from penstock.registry.routes import (
@@ -16,7 +17,7 @@ from penstock.registry.routes import (
     subjects,
 )
 from penstock.registry.service import Registry
-from penstock.web import MediaTypes, Route
+from penstock.web import Call, HttpError, MediaTypes, Route
 
 V1 = "application/vnd.schemaregistry.v1+json"
 _TYPES = (V1, "application/vnd.schemaregistry+json", "application/json")
@@ -33,7 +34,22 @@ def routes(registry: Registry, cluster_id: str, group_id: str, *, mode_mutabilit
         *exporters.routes(registry, SystemClock()),
         *settings.routes(registry, mode_mutability=mode_mutability),
     )
-    return tuple(_with_invalid_subject(route) for route in found)
+    return tuple(_with_invalid_subject(_looking_again(route, registry)) for route in found)
+
+
+def _looking_again(route: Route, registry: Registry) -> Route:
+    """What is not here may have been written by another registry, or another worker, this moment."""
+    handler = route.handler
+
+    async def look(call: Call) -> Any:
+        try:
+            return await handler(call)
+        except HttpError as error:
+            if error.status != 404 or not await registry.catch_up():
+                raise
+        return await handler(call)
+
+    return replace(route, handler=look)
 
 
 def _with_invalid_subject(route: Route) -> Route:
