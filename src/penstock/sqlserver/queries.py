@@ -33,6 +33,8 @@ from penstock.sqlserver.transient import OutputRow, TransientQuery
 
 log = logging.getLogger(__name__)
 POLL_S: Final = 0.1
+TURNS: Final = 2
+TURN_S: Final = 0.2
 CONNECT_S: Final = 30.0
 NOT_MATERIALISED: Final = (
     "The `{name}` table isn't queryable. To derive a queryable table, you can do "
@@ -63,6 +65,7 @@ class ClientQueries:
         self._numbers = itertools.count(1)
         self._lock = threading.Lock()
         self.pull_limits = PullLimits(server.settings)
+        self._turns = threading.BoundedSemaphore(TURNS)
 
     def __len__(self) -> int:
         return len(self._open)
@@ -172,15 +175,24 @@ class ClientQueries:
         while not query.channel.closed.is_set():
             records = reader.poll(POLL_S)
             if records:
-                rows = made.feed(records, self._server.now_ms())
+                rows = self._fed(made, records)
                 rows, left = _limited(rows, left)
-                if rows and not query.channel.put(rows):
+                if rows and not query.channel.put(rows, sum(map(_size, records))):
                     return
             if left == 0:
                 query.limit_reached = True
                 return
             if to_end and reader.at_end:
                 return
+
+    def _fed(self, made: TransientQuery, records: list[RawRecord]) -> list[OutputRow]:
+        """A few queries compute at a time, so that many leave room for requests; none waits long for it."""
+        has_turn = self._turns.acquire(timeout=TURN_S)
+        try:
+            return made.feed(records, self._server.now_ms())
+        finally:
+            if has_turn:
+                self._turns.release()
 
     # -- pull
 
@@ -204,7 +216,7 @@ class ClientQueries:
                 rows = Ordering(node.order_by, made.columns).sorted(rows, node.limit)
             rows, left = _limited(rows, node.limit)
             opened.limit_reached = left == 0
-            channel.put(rows)
+            channel.put_all(rows)
         finally:
             made.close()
         self.pull_limits.end()
@@ -222,7 +234,7 @@ class ClientQueries:
                 if node.order_by:
                     found = self._to_end(query, made, reader)
                     rows = Ordering(node.order_by, made.columns).sorted(found, node.limit)
-                    query.channel.put(rows)
+                    query.channel.put_all(rows)
                 else:
                     self._pump(query, made, reader, node.limit, to_end=True)
         except Exception as raised:
@@ -273,6 +285,10 @@ def _check_pull(node: s.Query) -> None:
                 "Add EMIT CHANGES if you intended to issue a push query.",
                 *node.at,
             )
+
+
+def _size(record: RawRecord) -> int:
+    return len(record.value or b"") + len(record.key or b"")
 
 
 def _limited(rows: list[OutputRow], left: int | None) -> tuple[list[OutputRow], int | None]:

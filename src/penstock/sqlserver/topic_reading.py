@@ -12,7 +12,9 @@ from penstock.client.librdkafka import Connection
 from penstock.client.reading import drain
 from penstock.plan.raw_records import RawRecord
 
-AT_ONCE: Final = 2000
+AT_ONCE: Final = 1000
+QUEUED_KB: Final = 4096
+"""What is fetched ahead of a query: a hundred of them wait for slow clients, each with so much."""
 
 
 class TopicReader:
@@ -28,7 +30,7 @@ class TopicReader:
                 isolation_level="read_committed",
                 enable_partition_eof=True,
                 fetch_wait_max_ms=100,
-                queued_max_messages_kbytes=16_384,
+                queued_max_messages_kbytes=QUEUED_KB,
                 fetch_queue_backoff_ms=20,
             )
         )
