@@ -302,13 +302,24 @@ def _struct(node: e.StructOf, env: Environment) -> Evaluate:
     return lambda row: {name: part(row) for name, part in items}
 
 
+MOST_LAMBDA_CALLS: Final = 1_000_000
+"""For one row: a lambda within a lambda over long arrays could run for days."""
+_SPENT: Final = ("", "calls")
+"""Under this name a row holds how often lambdas were called for it; no column has it."""
+
+
 def _lambda(node: e.Lambda, env: Environment) -> Evaluate:
     names = [(parameter.name,) for parameter in node.parameters]
     body = compiled(node.body, env)
 
     def bind(row: Any) -> Callable[..., Any]:
+        spent = row.get(_SPENT) or [0]  # lambdas within a lambda share it
+
         def call(*values: Any) -> Any:
-            return body({**row, **dict(zip(names, values, strict=True))})
+            spent[0] += 1
+            if spent[0] > MOST_LAMBDA_CALLS:
+                raise EvaluationFailed(f"a lambda was called more than {MOST_LAMBDA_CALLS} times for one row")
+            return body({**row, _SPENT: spent, **dict(zip(names, values, strict=True))})
 
         return call
 

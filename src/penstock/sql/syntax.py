@@ -15,6 +15,8 @@ from penstock.sql.errors import SqlError
 
 MAX_DEPTH: Final = 200
 """Of expressions within expressions: everything that walks a tree takes a Python frame or two for each."""
+MAX_TYPE_DEPTH: Final = 100
+"""Of types within types."""
 
 
 class Position(NamedTuple):
@@ -249,3 +251,12 @@ class TypeName(Node):
     inner: tuple[TypeName, ...] = ()
     fields: tuple[str, ...] = ()
     """Names of a STRUCT's fields; `inner` has their types."""
+    depth: int = field(default=1, init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        depth = 1 + max((part.depth for part in self.inner), default=0)
+        if depth > MAX_TYPE_DEPTH:
+            raise SqlError(
+                f"the type is nested deeper than {MAX_TYPE_DEPTH} levels: make it flatter", *self.at
+            )
+        object.__setattr__(self, "depth", depth)

@@ -1,7 +1,8 @@
-"""Regular expressions of java.util.regex, on RE2 where it can and on Python's `re` where it must.
+"""Regular expressions of java.util.regex, on RE2 where it can and on `regex` where it must.
 
-RE2 takes time linear in the text, so a hostile pattern cannot hold a worker. Look-around, references to
-groups and possessive quantifiers need `re`. What neither has, such as intersections of classes, is refused.
+RE2 takes time linear in the text, so a hostile pattern cannot hold a worker. `$`, look-around, references to
+groups and possessive quantifiers need `regex`, which gives up after a second. What neither has, such as
+intersections of classes, is refused.
 """
 
 from __future__ import annotations
@@ -12,9 +13,12 @@ from functools import lru_cache
 from typing import Any, Final
 
 import re2  # type: ignore[import-untyped]
+import regex  # type: ignore[import-untyped]
 
 from penstock.expressions.errors import EvaluationFailed
 
+MOST_SECONDS: Final = 1.0
+"""That one text may take, where RE2 does not know the pattern."""
 _ESCAPES: Final = {
     "h": r"[ \t\xA0\u1680\u180e\u2000-\u200a\u202f\u205f\u3000]",
     "H": r"[^ \t\xA0\u1680\u180e\u2000-\u200a\u202f\u205f\u3000]",
@@ -57,9 +61,38 @@ def java_pattern(pattern: str) -> Any:
         except re2.error:
             pass  # perhaps `re` knows it
     try:
-        return re.compile("".join(_translated(pattern, for_re2=False)), re.ASCII)
-    except (re.error, OverflowError) as error:
+        return Timed(regex.compile("".join(_translated(pattern, for_re2=False)), regex.ASCII), pattern)
+    except (regex.error, OverflowError) as error:
         raise EvaluationFailed(f"Invalid regular expression: {pattern}: {error}") from error
+
+
+class Timed:
+    """A pattern that could take time exponential in the text, and may not."""
+
+    def __init__(self, compiled: Any, pattern: str) -> None:
+        self._compiled, self._pattern = compiled, pattern
+        self.groups: int = compiled.groups
+
+    def search(self, text: str) -> Any:
+        try:
+            return self._compiled.search(text, timeout=MOST_SECONDS)
+        except TimeoutError as error:
+            raise self._too_slow() from error
+
+    def fullmatch(self, text: str) -> Any:
+        try:
+            return self._compiled.fullmatch(text, timeout=MOST_SECONDS)
+        except TimeoutError as error:
+            raise self._too_slow() from error
+
+    def finditer(self, text: str) -> Iterator[Any]:
+        try:
+            yield from self._compiled.finditer(text, timeout=MOST_SECONDS)
+        except TimeoutError as error:
+            raise self._too_slow() from error
+
+    def _too_slow(self) -> EvaluationFailed:
+        return EvaluationFailed(f"The regular expression {self._pattern} took longer than {MOST_SECONDS} s")
 
 
 def _translated(pattern: str, *, for_re2: bool) -> Iterator[str]:

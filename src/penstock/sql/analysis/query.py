@@ -275,16 +275,22 @@ def _keyed_columns(
         names = {column.name for column in found}
         added = []
         for part, (expression, column) in zip(node.partition_by, keys.items(), strict=True):
-            if column not in there and not isinstance(expression, e.Column):
+            if column not in there and _is_new(expression):
                 added.append(OutputColumn(_key_name(part, names), column, star.at))
                 names.add(added[-1].name)
         found = [*added, *found]
     return tuple(found)
 
 
+def _is_new(expression: e.Expression) -> bool:
+    """Whether a star has no column for it: no column of a source is, and none of the system."""
+    return not isinstance(expression, e.Column) or expression.name in SYSTEM_COLUMNS
+
+
 def _key_name(part: x.Expression, used: set[str]) -> str:
-    stem, number = (part.name, 0) if isinstance(part, x.FieldOf) else ("KSQL_COL", -1)
-    name = part.name if isinstance(part, x.FieldOf) else "KSQL_COL_0"
+    named = isinstance(part, x.FieldOf | x.ColumnName)
+    stem, number = (part.name, 0) if isinstance(part, x.FieldOf | x.ColumnName) else ("KSQL_COL", -1)
+    name = stem if named else "KSQL_COL_0"
     while name in used:
         number += 1
         name = f"{stem}_{number}"
