@@ -126,7 +126,7 @@ def test_columns_are_inferred_from_schemas_of_others() -> None:
     by_id = Format("AVRO", (("schema_id", str(number)),))
     assert infer_columns(by_id, "other", schemas, is_key=False)[0].name == "id"
     with pytest.raises(
-        FormatError, match=r"on topic 'x' does not exist in the Schema Registry. Subject: x-value"
+        FormatError, match=r"on topic 'x' does not exist in the Schema Registry.\nSubject: x-value"
     ):
         infer_columns(Format("AVRO"), "x", schemas, is_key=False)
     proto = (
