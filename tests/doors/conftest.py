@@ -12,9 +12,12 @@ from tests.security.guarded_services import GuardedBroker, ServiceProcess
 @pytest.fixture(scope="session")
 def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GuardedBroker]:
     broker = GuardedBroker(tmp_path_factory.mktemp("guarded"))
-    with broker.broker:
+    broker.process.start()
+    try:
         broker.prepare()
         yield broker
+    finally:
+        broker.process.stop()
 
 
 @pytest.fixture(scope="session")
@@ -53,7 +56,17 @@ def sql(guarded: GuardedBroker) -> Iterator[ServiceProcess]:
 @pytest.fixture(scope="session")
 def connect(guarded: GuardedBroker) -> Iterator[ServiceProcess]:
     store = {f"listeners.https.{name}": value for name, value in guarded.own_store().items()}
-    settings = {**guarded.door(), **store, **guarded.client("service")}
+    providers = {"config.providers": "file,env,directory"}
+    settings = {**guarded.door(), **store, **guarded.client("service"), **providers}
     service = ServiceProcess(guarded.folder, "connect", settings, guarded.address).start()
+    yield service
+    service.stop()
+
+
+@pytest.fixture(scope="session")
+def console(guarded: GuardedBroker) -> Iterator[ServiceProcess]:
+    client = {f"client.{name}": value for name, value in guarded.client("service").items()}
+    settings = {**guarded.door(), **guarded.own_store(), **client}
+    service = ServiceProcess(guarded.folder, "console", settings, guarded.address).start()
     yield service
     service.stop()

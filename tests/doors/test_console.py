@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from urllib.parse import quote
-
-import pytest
 
 from tests.security.guarded_services import (
     OTHER,
@@ -15,15 +12,6 @@ from tests.security.guarded_services import (
     ServiceProcess,
     curl,
 )
-
-
-@pytest.fixture(scope="module")
-def console(guarded: GuardedBroker) -> Iterator[ServiceProcess]:
-    client = {f"client.{name}": value for name, value in guarded.client("service").items()}
-    settings = {**guarded.door(), **guarded.own_store(), **client}
-    service = ServiceProcess(guarded.folder, "console", settings, guarded.address).start()
-    yield service
-    service.stop()
 
 
 def test_the_api_acts_as_its_caller(guarded: GuardedBroker, console: ServiceProcess) -> None:

@@ -1,10 +1,11 @@
-"""A broker with access control and the HTTP services in front of it, each as a process behind HTTPS and a
-login. Users: `admin` may do everything, `service` is what the services themselves are, `alice` owns the topic
-`alices`, `bob` may do nothing."""
+"""A broker with access control and the HTTP services in front of it, each as a process with a file of
+settings; the services behind HTTPS and a login. Users: `admin` may do everything, `service` is what the
+services themselves are, `alice` owns the topic `alices`, `bob` may do nothing."""
 
 from __future__ import annotations
 
 import json
+import os
 import queue
 import subprocess
 import sys
@@ -15,20 +16,24 @@ from typing import Any
 
 from penstock.client.acls import Acl, Acls
 from penstock.client.admin import Admin
-from penstock.security.jaas import PLAIN_MODULE
-from penstock.testing import Broker
+from penstock.security.jaas import OAUTH_MODULE, PLAIN_MODULE, SCRAM_MODULE
 from tests.peers.apache_kafka import free_port
 from tests.security.certificates import PASSWORD, Authority
+from tests.security.properties import UNSECURED
 
 SECONDS = 90.0
-PASSWORDS = {name: f"{name}-canary-7d1f" for name in ("admin", "service", "alice", "bob")}
+MARK = "canary-7d1f"
+"""Every secret of these services holds it."""
+PASSWORDS = {name: f"{name}-{MARK}" for name in ("admin", "service", "alice", "bob")}
+TOKEN_KEY = f"token-key-{MARK}"
 TOPIC = "alices"
 OTHER = "secrets"
 GROUP = "group-of-the-owner"
 
 
 class GuardedBroker:
-    """SASL_SSL with PLAIN, and Kafka's authorizer."""
+    """SASL_SSL with PLAIN, SCRAM and tokens, and Kafka's authorizer. Its secrets come from config providers,
+    but for those of the nodes themselves."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -37,26 +42,38 @@ class GuardedBroker:
         port = free_port()
         self.address = f"127.0.0.1:{port}"
         users = " ".join(f'user_{name}="{password}"' for name, password in PASSWORDS.items())
-        self.broker = Broker(
-            settings={
-                "listeners": f"BOTH://{self.address}",
-                "advertised.listeners": f"BOTH://{self.address}",
-                "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,BOTH:SASL_SSL",
-                "inter.broker.listener.name": "BOTH",
-                "sasl.mechanism.inter.broker.protocol": "PLAIN",
-                "sasl.enabled.mechanisms": "PLAIN",
-                "listener.name.both.plain.sasl.jaas.config": (
-                    f'{PLAIN_MODULE} required username="admin" password="{PASSWORDS["admin"]}" {users};'
-                ),
-                "ssl.keystore.location": str(self.server.pkcs12),
-                "ssl.keystore.type": "PKCS12",
-                "ssl.keystore.password": PASSWORD,
-                "ssl.truststore.location": str(self.authority.path),
-                "ssl.truststore.type": "PEM",
-                "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-                "super.users": "User:admin;User:service;User:ANONYMOUS",
-            }
-        )
+        own = f'username="admin" password="{PASSWORDS["admin"]}"'
+        secrets = folder / "provided"
+        secrets.mkdir(mode=0o700)
+        (secrets / "users").write_text(f"{PLAIN_MODULE} required {own} {users};")
+        (secrets / "stores.properties").write_text(f"keystore={PASSWORD}\n")
+        for path in secrets.iterdir():
+            path.chmod(0o600)
+        settings = {
+            "config.providers": "file,env,directory",
+            "listeners": f"BOTH://{self.address}",
+            "advertised.listeners": f"BOTH://{self.address}",
+            "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,BOTH:SASL_SSL",
+            "inter.broker.listener.name": "BOTH",
+            "sasl.mechanism.inter.broker.protocol": "PLAIN",
+            "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-512,OAUTHBEARER",
+            "listener.name.both.plain.sasl.jaas.config": f"${{directory:{secrets}:users}}",
+            "listener.name.both.scram-sha-512.sasl.jaas.config": f"{SCRAM_MODULE} required {own};",
+            "listener.name.both.oauthbearer.sasl.jaas.config": f"{OAUTH_MODULE} required;",
+            "listener.name.both.oauthbearer.sasl.server.callback.handler.class": UNSECURED,
+            "ssl.keystore.location": str(self.server.pkcs12),
+            "ssl.keystore.type": "PKCS12",
+            "ssl.keystore.password": f"${{file:{secrets}/stores.properties:keystore}}",
+            "ssl.truststore.location": str(self.authority.path),
+            "ssl.truststore.type": "PEM",
+            "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+            "super.users": "User:admin;User:service;User:ANONYMOUS",
+            "delegation.token.secret.key": "${env:TOKEN_KEY}",
+            "offsets.topic.num.partitions": "2",
+        }
+        self.data = folder / "data"
+        more = ["--data", str(self.data)]
+        self.process = ServiceProcess(folder, "broker", settings, None, more, {"TOKEN_KEY": TOKEN_KEY})
 
     def client(self, user: str) -> dict[str, str]:
         """Kafka's properties of a client."""
@@ -106,7 +123,9 @@ class ServiceProcess:
     folder: Path
     name: str
     settings: dict[str, str]
-    bootstrap_servers: str
+    bootstrap_servers: str | None
+    more: list[str] = field(default_factory=list)
+    environ: dict[str, str] = field(default_factory=dict)
     url: str = ""
     lines: list[str] = field(default_factory=list)
 
@@ -115,8 +134,13 @@ class ServiceProcess:
         path.write_text("".join(f"{name}={value}\n" for name, value in self.settings.items()))
         path.chmod(0o600)
         command = [sys.executable, "-m", "penstock", self.name, "--config", str(path)]
-        command += ["--bootstrap-servers", self.bootstrap_servers, "--log-level", "debug"]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        command += ["--log-level", "debug", *self.more]
+        if self.bootstrap_servers is not None:
+            command += ["--bootstrap-servers", self.bootstrap_servers]
+        environ = {**os.environ, **self.environ}
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environ
+        )
         ready: queue.Queue[str] = queue.Queue()
 
         def read() -> None:
