@@ -3,33 +3,53 @@
 from __future__ import annotations
 
 import pytest
-from confluent_kafka.admin import AdminClient
 
 from penstock.testing.broker import Broker
 from tests.connectors.worker import Worker, eventually
+from tests.mirroring.rig import Client
 
-CLASSES = tuple(f"org.apache.kafka.connect.mirror.Mirror{kind}Connector" for kind in ("Source", "Checkpoint", "Heartbeat"))  # fmt: skip # noqa: E501
+SOURCE, CHECKPOINT, HEARTBEAT = (
+    f"org.apache.kafka.connect.mirror.Mirror{kind}Connector" for kind in ("Source", "Checkpoint", "Heartbeat")
+)
 
 
-@pytest.mark.timeout(600)
-def test_the_connectors_of_mirror_maker_are_there_and_heartbeats_beat(worker: Worker, broker: Broker) -> None:
+@pytest.mark.timeout(900)
+def test_the_connectors_of_mirror_maker_copy_translate_and_beat(worker: Worker, broker: Broker) -> None:
+    """From the cluster to itself: names tell the sides apart."""
     _, plugins = worker.call("GET", "/connector-plugins")
-    assert set(CLASSES) <= {each["class"] for each in plugins}
+    assert {SOURCE, CHECKPOINT, HEARTBEAT} <= {each["class"] for each in plugins}
+    client = Client(broker.bootstrap_servers)
+    client.create("to-mirror", 2)
+    client.produce("to-mirror", [b"%d" % number for number in range(100)])
+    client.consume("mirrored", ["to-mirror"], 100)
     config = {
-        "connector.class": CLASSES[2],
         "source.cluster.alias": "west",
         "target.cluster.alias": "east",
         "source.cluster.bootstrap.servers": broker.bootstrap_servers,
         "target.cluster.bootstrap.servers": broker.bootstrap_servers,
-        "heartbeats.topic.replication.factor": "1",
+        "topics": "to-mirror",
+        "groups": "mirrored",
+        "replication.factor": "1",
+        "emit.checkpoints.interval.seconds": "1",
+        "refresh.groups.interval.seconds": "1",
+        "heartbeats.replication.enabled": "false",
     }
-    worker.create("beats", config)
-    worker.await_state("beats", "RUNNING")
+    classes = {"copies": SOURCE, "translates": CHECKPOINT, "beats": HEARTBEAT}
+    for name, its_class in classes.items():
+        worker.create(name, {**config, "connector.class": its_class})
+    for name in classes:
+        worker.await_state(name, "RUNNING")
 
-    admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
-    eventually(lambda: "heartbeats" in admin.list_topics(timeout=10).topics, "heartbeats beat")
-    wrong = {**config, "connector.class": CLASSES[0], "topics": "("}
+    eventually(lambda: "heartbeats" in client.topics(), "heartbeats beat")
+    copied = "west.to-mirror"
+    eventually(lambda: client.topics().get(copied) == 2 and len(client.read(copied, 1)) == 50, "a copy")
+    assert client.read(copied, 0) == client.read("to-mirror", 0)
+    checkpoints = "west.checkpoints.internal"
+    eventually(lambda: checkpoints in client.topics() and len(client.read(checkpoints)) >= 2, "checkpoints")
+
+    wrong = {**config, "connector.class": SOURCE, "topics": "("}
     status, body = worker.call("PUT", "/connectors/wrong/config", wrong)
     assert status == 400, body
     assert "topics is not a list of regular expressions" in body["message"]
-    assert worker.call("DELETE", "/connectors/beats")[0] == 204
+    for name in classes:
+        assert worker.call("DELETE", f"/connectors/{name}")[0] == 204
