@@ -16,14 +16,16 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from penstock.testing.process import BrokerProcess
 from tests.faults.pipeline_kills import Deck, Killable
-from tests.faults.pipeline_rig import Rig
+from tests.faults.pipeline_rig import Rig, standalone
 from tests.mirroring.rig import Client, Mirror, until, write_config
 from tests.peers.apache_kafka import ApacheKafka
 
 TOPICS = ("one", "two", "three")
 PARTITIONS = 2
 IN_CI = ("task", "target", "driver", "source")
-LONG_KILLS = 30
+LONG_KILLS = 5
+"""Of each of the long form's pieces; the last one runs on a standalone Spark cluster."""
+PIECES = 6
 LAG_MAX = 100
 CATCH_UP_SECONDS = 900.0
 
@@ -113,19 +115,33 @@ def rig(tmp_path: Path) -> Iterator[Rig]:
     rig.close()
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "piece" in metafunc.fixturenames:
+        metafunc.parametrize("piece", range(PIECES if metafunc.config.getoption("--long") else 1))
+
+
 @pytest.mark.timeout(3600)
 def test_two_clusters_that_are_killed_on_every_side_have_each_record_once(
-    brokers: tuple[Killable, Killable], rig: Rig, tmp_path: Path, seed: int, long_form: bool
+    brokers: tuple[Killable, Killable], rig: Rig, tmp_path: Path, seed: int, piece: int, long_form: bool
 ) -> None:
-    chooser = Random(seed)
+    chooser = Random(seed + piece)
+    on_a_cluster = piece == PIECES - 1
+    cluster = standalone(rig, tmp_path) if on_a_cluster else contextlib.nullcontext("local[2]")
+    with cluster as master:
+        _kill_and_judge(brokers, rig, tmp_path, chooser, master, long_form)
+
+
+def _kill_and_judge(
+    brokers: tuple[Killable, Killable], rig: Rig, work: Path, chooser: Random, master: str, long_form: bool
+) -> None:
     servers = {"A": brokers[0].bootstrap_servers, "B": brokers[1].bootstrap_servers}
     for each in servers.values():
         admin = AdminClient({"bootstrap.servers": each})
         for future in admin.create_topics([NewTopic(name, PARTITIONS, 1) for name in TOPICS]).values():
             future.result(30)
     config = write_config(
-        tmp_path / "mm2.properties", servers, ["A->B", "B->A"], topics="one,two,three",
-        max_offsets_per_batch="2000", offset_lag_max=str(LAG_MAX),
+        work / "mm2.properties", servers, ["A->B", "B->A"], topics="one,two,three",
+        max_offsets_per_batch="2000", offset_lag_max=str(LAG_MAX), spark_master=master,
     )  # fmt: skip
     mirror = Mirror(config).start(**rig.environment())
     loads = {alias: Load(each) for alias, each in servers.items()}
@@ -157,6 +173,8 @@ def test_two_clusters_that_are_killed_on_every_side_have_each_record_once(
         "source": lambda: kill_broker(brokers[0]),
         "target": lambda: kill_broker(brokers[1]),
     }
+    if not master.startswith("local"):
+        ways["executor"] = lambda: rig.kill_one(rig.find("CoarseGrainedExecutorBackend"), chooser)
     deck = Deck(ways, chooser, () if long_form else IN_CI)
     for load in loads.values():
         load.start()
@@ -175,8 +193,13 @@ def test_two_clusters_that_are_killed_on_every_side_have_each_record_once(
         names = Client(servers[alias]).topics()
         assert not [name for name in names if name.startswith(("A.B.", "B.A."))], names
     _judge_group(Client(servers["A"]), Client(servers["B"]), copies["A"], mirror)
+    text = mirror.ask("/metrics")
+    for alias, other in (("A", "B"), ("B", "A")):
+        labels = f'{{source="{alias}",target="{other}"'
+        assert f'penstock_mirror_lag_records{labels},topic="one",partition="0"}} 0' in text
+        assert mirror.flows()[f"{alias}->{other}"]["state"] == "running"
     assert mirror.stop() == 0, mirror.told()
-    print(f"{dict(deck.kills)}, {written} records a partition, seed {seed}")
+    print(f"{dict(deck.kills)}, {written} records a partition, on {master}")
 
 
 def _judge_group(source: Client, target: Client, copies: Copies, mirror: Mirror) -> None:
