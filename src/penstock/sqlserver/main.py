@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import signal
 import socket
@@ -13,8 +12,9 @@ from urllib.parse import urlsplit
 from penstock import __version__
 from penstock.client.errors import ReplayFailed
 from penstock.settings.listeners import format_address
-from penstock.sqlserver.errors import KsqlError, error_body
+from penstock.sqlserver.errors import error_body
 from penstock.sqlserver.executing import execute
+from penstock.sqlserver.headless import run_file
 from penstock.sqlserver.queries import ClientQueries
 from penstock.sqlserver.query_log import processing_log_statement
 from penstock.sqlserver.routes import MEDIA_TYPES, routes
@@ -27,7 +27,6 @@ from penstock.web.callers import permit_all
 from penstock.web.serving import listening_socket
 from penstock.web.serving_http2 import serve_http2_on
 
-log = logging.getLogger(__name__)
 SUMMARY = "ksqlDB's REST API: streams and tables over topics, queries that run on Spark."
 
 
@@ -94,14 +93,3 @@ def _create_log_stream(server: SqlServer) -> None:
     if settings.flag("ksql.logging.processing.stream.auto.create") and server.processing_log.enabled:
         name = settings.values["ksql.logging.processing.stream.name"]
         execute(server, processing_log_statement(name, settings.processing_log_topic), {}, {})
-
-
-def run_file(server: SqlServer, path: Path) -> None:
-    """Headless: the statements of a file. Those that were executed by an earlier start are passed over."""
-    if server.metastore.commands:
-        log.info("%s was executed before; its statements are restored", path)
-        return
-    try:
-        execute(server, path.read_text(), {}, {})
-    except KsqlError as error:
-        raise KsqlError(f"{path}: {error.message}") from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ from typing import Final
 from penstock.client.registry_access import RegistryAccess, take_registry_access
 from penstock.settings.errors import invalid
 
+log = logging.getLogger(__name__)
 SERVICE_ID: Final = "ksql.service.id"
 DEFAULTS: Final[dict[str, str]] = {
     SERVICE_ID: "default_",
@@ -121,6 +123,11 @@ class ServerSettings:
 
 _NUMBERS: Final = tuple(name for name, value in DEFAULTS.items() if value.isdecimal())
 _CLIENT: Final = ("security.", "sasl.", "ssl.")
+_WITHOUT_EFFECT: Final = (
+    "confluent.", "producer.", "consumer.", "access.control.", "compression.type", "metric.", "metrics.",
+    "authentication.skip.paths", "authentication.realm", "advertised.listener", "websocket.", "debug",
+)  # fmt: skip
+"""Names of a real `ksql-server.properties` that say nothing to this server: named in its log."""
 
 
 def read_settings(bootstrap_servers: str, texts: Mapping[str, str]) -> ServerSettings:
@@ -136,6 +143,8 @@ def read_settings(bootstrap_servers: str, texts: Mapping[str, str]) -> ServerSet
             values[name] = value
         elif name.startswith(("auto.offset.reset", "processing.guarantee", "cache.max", "commit.interval")):
             values[f"ksql.streams.{name}"] = value
+        elif name.startswith(_WITHOUT_EFFECT):
+            log.warning("%s has no effect here", name)
         else:
             raise invalid(name, value, "the SQL server has no such setting", "the names of docs/sql.md")
     for name in _NUMBERS:
