@@ -25,7 +25,7 @@ from penstock.sql.lowering.graph import SerdeOf
 from penstock.sql.lowering.query import plan_query
 from penstock.sql.properties import Properties
 from penstock.sql.replacing import altered, check_replaced, check_same_steps
-from penstock.sql.sinks import check_insert, fitted, sink_of
+from penstock.sql.sinks import check_insert, check_schema_ids, fitted, sink_of
 from penstock.sql.sources import Catalogue, DataSource
 
 _INSERT_PROPERTIES: Final = frozenset({"QUERY_ID"})
@@ -170,6 +170,8 @@ class Engine:
             key_format=self._format("key", "KAFKA") or "KAFKA",
             wraps=self._wraps,
         )
+        if self._infer is not None:
+            check_schema_ids(sink, self._infer, node.at)
         if old is not None:
             check_replaced(old, sink, node.at)
             running = self.queries.get(self._id_for(node))

@@ -10,10 +10,11 @@ from penstock.expressions import types as t
 from penstock.plan.row_schemas import ColumnSchema, Format, RowSchema
 from penstock.sql import statements as s
 from penstock.sql.analysis.query import AnalysedQuery
-from penstock.sql.create_analysis import timestamp_of
+from penstock.sql.create_analysis import Inference, timestamp_of
 from penstock.sql.errors import SqlError
 from penstock.sql.formats import check_columns
 from penstock.sql.properties import BOTH, Properties
+from penstock.sql.serdes.codec import FormatError
 from penstock.sql.sources import DataSource
 from penstock.sql.syntax import Position
 
@@ -52,6 +53,31 @@ def sink_of(
         partitions=partitions if partitions is not None else first.partitions,
         is_derived=True,
     )
+
+
+def check_schema_ids(sink: DataSource, infer: Inference, at: Position) -> None:
+    """Refuse columns that a schema which the statement names by its id does not begin with."""
+    schema = sink.schema
+    for part, form, columns in (
+        ("key", schema.key_format, schema.key),
+        ("value", schema.value_format, schema.value),
+    ):
+        if "schema_id" not in dict(form.properties):
+            continue
+        try:
+            known = infer(form, sink.topic, part == "key")
+        except FormatError as error:
+            raise SqlError(str(error), *at) from error
+        if len(columns) == len(known) == 1 and not form.wrapped:  # a bare value has no name in its schema
+            known = tuple(ColumnSchema(columns[0].name, column.type) for column in known)
+        changed = [c for place, c in enumerate(columns) if place >= len(known) or known[place] != c]
+        if changed:
+            raise SqlError(
+                f"The following {part} columns are changed, missing or reordered: "
+                f"[{', '.join(map(str, changed))}]. "
+                f"Schema from schema registry is [{', '.join(map(str, known))}]",
+                *at,
+            )
 
 
 def fitted(query: AnalysedQuery, sink: DataSource) -> AnalysedQuery:
