@@ -26,7 +26,6 @@ from penstock.client.api.exceptions import (
     RetriableException,
     SerializationException,
     TimeoutException,
-    UnsupportedVersionException,
     WakeupException,
     from_librdkafka,
     translated,
@@ -34,8 +33,15 @@ from penstock.client.api.exceptions import (
 from penstock.client.api.interceptors import Interceptors
 from penstock.client.api.metadata import PartitionInfo, partitions_for
 from penstock.client.api.metrics import INTERVAL_MS, LibraryStatistics
-from penstock.client.api.offsets import from_library, partitions_of, partitions_to_library, rises, to_library
-from penstock.client.api.rebalancing import RebalanceListener, Rebalances
+from penstock.client.api.offsets import (
+    behind,
+    from_library,
+    partitions_of,
+    partitions_to_library,
+    rises,
+    to_library,
+)
+from penstock.client.api.rebalancing import RebalanceListener, Rebalances, WithoutEnforcement
 from penstock.client.api.records import ConsumerRecord, ConsumerRecords, OffsetAndMetadata, OffsetAndTimestamp
 from penstock.client.api.settings import consumer_settings, wire_settings
 from penstock.client.api.subscribing import Subscription
@@ -53,7 +59,7 @@ _WAKEUP_SECONDS: Final = 0.05
 """How long a wait inside the library lasts before this client looks for a `wakeup()`."""
 
 
-class Consumer(WithoutTelemetry):
+class Consumer(WithoutTelemetry, WithoutEnforcement):
     """`Consumer({"bootstrap.servers": …, "group.id": …, "value.deserializer": StringDeserializer, …})`; a
     context manager that closes it."""
 
@@ -327,15 +333,6 @@ class Consumer(WithoutTelemetry):
             _, high = self._library.get_watermark_offsets(*partitions_to_library([at]), cached=True)
             return max(high - self._positions[at].offset, 0) if high >= 0 else None
 
-    def enforce_rebalance(self, reason: str = "") -> None:
-        """Always refused. librdkafka cannot ask for one: leave and join again with `unsubscribe` and
-        `subscribe`, or end another member."""
-        raise UnsupportedVersionException(
-            "A rebalance cannot be enforced: librdkafka has no such request. Call unsubscribe() and then "
-            "subscribe(), which leaves the group and joins it again.",
-            "UNSUPPORTED_VERSION",
-        )
-
     def metrics(self) -> dict[str, float]:
         return {**self._statistics.metrics(), "records-consumed-total": self._records_total}
 
@@ -425,21 +422,15 @@ class Consumer(WithoutTelemetry):
                     raw = [first, *self._library.consume(self._max_poll_records - 1, 0)]
                 if self._rebalances.count == before:
                     if self._decoder.is_plain and (taken := plain_records(raw)) is not None:
-                        return raw, self._moved_behind(*taken)
+                        records, ends = taken
+                        self._positions.update(behind(ends))
+                        self._records_total += len(records)
+                        return raw, records
                     if rises(raw):
                         return raw, None
                 self._read_again(raw)
             if left <= 0 and first is None:
                 return [], None
-
-    def _moved_behind(
-        self, records: list[ConsumerRecord], ends: list[ConsumerRecord]
-    ) -> list[ConsumerRecord]:
-        for end in ends:
-            at = TopicPartition(end.topic, end.partition)
-            self._positions[at] = OffsetAndMetadata(end.offset + 1, "", end.leader_epoch)
-        self._records_total += len(records)
-        return records
 
     def _read_again(self, raw: Iterable[Any]) -> None:
         """The library rebalanced or sought while it gathered these: some of them may be from before, and of

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from penstock.client.api.exceptions import KafkaException, from_librdkafka
-from penstock.client.api.records import OffsetAndMetadata
+from penstock.client.api.records import ConsumerRecord, OffsetAndMetadata
 from penstock.protocol.topic_partition import TopicPartition
 
 
@@ -59,3 +59,11 @@ def rises(messages: Iterable[Any]) -> bool:
                 return False
             last[at] = message.offset()
     return True
+
+
+def behind(records: Iterable[ConsumerRecord]) -> dict[TopicPartition, OffsetAndMetadata]:
+    """Where a reader goes on that has read these, the last ones of their partitions."""
+    return {
+        TopicPartition(each.topic, each.partition): OffsetAndMetadata(each.offset + 1, "", each.leader_epoch)
+        for each in records
+    }

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from penstock.client.api.commits import Commits
-from penstock.client.api.exceptions import KafkaException
+from penstock.client.api.exceptions import KafkaException, UnsupportedVersionException
 from penstock.client.api.offsets import partitions_of
 from penstock.protocol.topic_partition import TopicPartition
 
@@ -92,3 +92,17 @@ class Rebalances:
             library.incremental_unassign(partitions)
         else:
             library.unassign()
+
+
+class WithoutEnforcement:
+    """librdkafka cannot ask for a rebalance."""
+
+    __slots__ = ()
+
+    def enforce_rebalance(self, reason: str = "") -> None:
+        """Always refused: leave and join again with `unsubscribe` and `subscribe`, or end another member."""
+        raise UnsupportedVersionException(
+            "A rebalance cannot be enforced: librdkafka has no such request. Call unsubscribe() and then "
+            "subscribe(), which leaves the group and joins it again.",
+            "UNSUPPORTED_VERSION",
+        )
