@@ -25,6 +25,8 @@ from penstock.settings import (
     overlay,
     topic_definitions,
 )
+from penstock.settings.dynamic import is_dynamic
+from penstock.settings.secret_files import is_secret
 
 ALL_BROKERS: Final = ""
 MIN_ISR: Final = "min.insync.replicas"
@@ -78,6 +80,7 @@ def decide_changes(
 ) -> list[MetadataRecord]:
     """IncrementalAlterConfigs for one resource."""
     _check_request(image, resource, [change.name for change in changes], static)
+    _check_no_secret(resource, [change.name for change in changes if change.operation != Operation.DELETE])
     _check_values({c.name: c.value for c in changes if c.operation != Operation.DELETE})
     old = image.config(*resource)
     new = dict(old)
@@ -95,6 +98,7 @@ def decide_replacement(
 ) -> list[MetadataRecord]:
     """AlterConfigs for one resource: what is not named goes back to its default."""
     _check_request(image, resource, [name for name, _ in values], static)
+    _check_no_secret(resource, [name for name, _ in values])
     new = _check_values(dict(values))
     return _decide(image, resource, new, {*new, *image.config(*resource)}, static)
 
@@ -106,6 +110,16 @@ def _check_request(image: Image, resource: Resource, names: Sequence[str], stati
         _check_broker_name(image, resource.name, static.node_id)
     elif resource.type not in (TOPIC_RESOURCE, GROUP_RESOURCE):
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown resource type {resource.type}")
+
+
+def _check_no_secret(resource: Resource, names: Sequence[str]) -> None:
+    """The metadata log is in the clear, and no broker here would work with a password from it. Kafka takes
+    those of TLS."""
+    secret = [name for name in names if is_secret(name) and not is_dynamic(name)]
+    if resource.type == BROKER_RESOURCE and secret:
+        raise KafkaError(
+            ErrorCode.INVALID_REQUEST, f"Cannot update these configs dynamically: Set({', '.join(secret)})"
+        )
 
 
 def _check_broker_name(image: Image, name: str, node_id: int) -> None:
