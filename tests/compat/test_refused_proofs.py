@@ -53,8 +53,10 @@ IN_SHORT = ("librdkafka", "aiokafka")
 JAVA = {
     "wrong password": REFUSED,
     "unknown user": REFUSED,
-    **dict.fromkeys(CERTIFICATES, "SSL handshake failed"),
+    **dict.fromkeys(CERTIFICATES[:3], "SSL handshake failed"),
+    **dict.fromkeys(CERTIFICATES[3:], "post-handshake"),
 }
+"""In TLS 1.3 the client learns after its handshake that its certificate was refused."""
 FRANZ = {
     "wrong password": "SASL_AUTHENTICATION_FAILED",
     "unknown user": "SASL_AUTHENTICATION_FAILED",
