@@ -184,12 +184,12 @@ def test_a_broker_that_is_killed_and_comes_back(tmp_path: Path) -> None:
 def test_a_disk_that_fills_and_is_emptied(tmp_path: Path) -> None:
     reason = Volume.why_not()
     assert reason is None, f"this machine mounts no disk for the test: {reason}"
-    with Volume(tmp_path / "disk", 64) as volume, Broker(str(volume.mount_point / "logs")) as broker:
-        rule = Rule("full", "disk", "*", 70)
+    with Volume(tmp_path / "disk", 128) as volume, Broker(str(volume.mount_point / "logs")) as broker:
+        rule = Rule("full", "disk", "*", 60)
         filler = volume.mount_point / "something-else"
 
         async def body(watch: Watch) -> None:
-            filler.write_bytes(b"x" * (55 << 20))
+            filler.write_bytes(b"x" * (80 << 20))
             fired = await watch.until(rule, fires=True)
             assert "% full" in fired.sentence
             filler.unlink()
