@@ -20,6 +20,8 @@ WHOSE_JOB_IT_IS = {
     PACKAGE / "settings" / "sources.py",  # reads files of properties
     PACKAGE / "streams" / "changelog_follower.py",  # beside an application, for interactive queries
     PACKAGE / "streams" / "resetting.py",  # likewise, for the command line
+    PACKAGE / "connect" / "api" / "retries.py",  # pauses of many tasks must not fall together
+    PACKAGE / "connect" / "connectors" / "mongodb" / "documents.py",  # an id that is asked to be chance
 }
 """In all other modules of packages that decide, nothing reads a clock, draws a number or opens a file: the
 simulator owns all three. A `Random` may be handed in and drawn from; making one without a seed is chance

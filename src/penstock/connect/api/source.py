@@ -129,8 +129,8 @@ class SourceConnector:
         return True
 
     def handed(self, number: int) -> Mapping[str, str]:
-        """Settings that a task gets for the next batch alone: for a source that pushes, and whose messages the
-        connector has received. It hands the same over again until they are committed."""
+        """Settings that a task gets for the next batch alone: for a source that pushes, and whose messages
+        the connector has received. It hands the same over again until they are committed."""
         return {}
 
     def committed(self, offsets: SourceOffsets) -> None:

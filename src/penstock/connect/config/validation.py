@@ -90,14 +90,17 @@ def validate(plugin: Plugin, config: Mapping[str, str], defaults: Defaults) -> V
 def _cross(plugin: Plugin, config: Mapping[str, str]) -> Iterable[tuple[str, str]]:
     if plugin.kind == "sink":
         yield from _topics(config)
-    elif str(config.get("transaction.boundary", "poll")).lower() == "connector":
-        if not getattr(plugin.connector, "DEFINES_TRANSACTIONS", False):
-            yield "transaction.boundary", NO_BOUNDARIES
+    elif _wants_own_boundaries(config) and not getattr(plugin.connector, "DEFINES_TRANSACTIONS", False):
+        yield "transaction.boundary", NO_BOUNDARIES
     for key in c.PENSTOCK:
         try:
             key.parse(config)
         except ConfigError as error:
             yield key.name, str(error)
+
+
+def _wants_own_boundaries(config: Mapping[str, str]) -> bool:
+    return str(config.get("transaction.boundary", "poll")).lower() == "connector"
 
 
 def _topics(config: Mapping[str, str]) -> Iterable[tuple[str, str]]:
