@@ -49,6 +49,19 @@ def test_only_ci_fails_and_only_far_beyond_the_budget(
     assert run_house(ci=ci).ret == expected
 
 
+def test_what_outlives_its_area_is_charged_to_none(pytester: pytest.Pytester, run_house: RunHouse) -> None:
+    area = pytester.path / "tests" / "quick"
+    area.mkdir(parents=True)
+    (area / "test_quick.py").write_text(
+        "import pytest, time\n"
+        "@pytest.fixture(scope='session')\n"
+        "def server():\n    yield\n    time.sleep(0.3)\n"
+        "def test_uses_it(server): pass\n"
+    )
+    (pytester.path / BUDGETS).write_text("quick = 0.05\n")
+    assert run_house(ci=True).ret == pytest.ExitCode.OK
+
+
 def test_the_table_names_what_was_used_and_what_is_over(
     slow_area: pytest.Pytester, run_house: RunHouse
 ) -> None:

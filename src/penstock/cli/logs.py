@@ -61,5 +61,6 @@ def log_to_stderr(level: str) -> None:
     )
     handler.setFormatter(formatter)
     logging.basicConfig(level=level.upper(), handlers=[handler])
+    logging.getLogger("hpack").setLevel(logging.INFO)  # below it logs every header, passwords among them
     if level.lower() != "debug":
         logging.getLogger("py4j").setLevel(logging.WARNING)  # it logs every batch of a Spark query
