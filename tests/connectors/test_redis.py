@@ -86,9 +86,16 @@ def test_a_batch_that_comes_again_adds_nothing(server: Redis, redis: Any) -> Non
     run_sink(RedisSink, config, records[:3])
     run_sink(RedisSink, config, records)
     assert [fields["n"] for _, fields in redis.xrange("users")] == list("01234")
-    assert redis.get("com.redis.kafka.connect.sink.offset.users.0") == (
+    assert redis.get("penstock.connect.offset..users.0") == (
         '{"topic": "users", "partition": 0, "offset": 5}'
     )
+
+
+def test_two_connectors_of_one_topic_do_not_share_their_offsets(server: Redis, redis: Any) -> None:
+    records = [user(0, "a", 1), user(1, "b", 2)]
+    run_sink(RedisSink, settings(server, name="one", redis_command="SADD", redis_key="one"), records)
+    run_sink(RedisSink, settings(server, name="two", redis_command="SADD", redis_key="two"), records)
+    assert redis.smembers("one") == redis.smembers("two") == {"a", "b"}
 
 
 def test_a_task_that_was_thought_dead_writes_nothing(server: Redis, redis: Any) -> None:

@@ -69,6 +69,7 @@ class RedisSinkTask(SinkTask):
         super().__init__(config)
         given = CONFIG.parse(config)
         self._redis = connected(given)
+        self._name = config.get("name", "")
         command = given["redis.command"] or TYPES[given["redis.type"]]
         self._writing = Writing(command, given["redis.key"], given["redis.separator"])
         self._retries = Retries(given["max.retries"], given["retry.backoff.ms"])
@@ -85,7 +86,7 @@ class RedisSinkTask(SinkTask):
             self._pipe.reset()
         with errors():
             self._pipe = self._redis.pipeline(transaction=True)
-            names = [_offset_key(place) for place in places]
+            names = [self._offset_key(place) for place in places]
             if not names:
                 return {}
             self._pipe.watch(*names)
@@ -122,17 +123,17 @@ class RedisSinkTask(SinkTask):
             for command in self._commands:
                 pipe.execute_command(*command)
             for place, text in after.items():
-                pipe.set(_offset_key(place), text)
+                pipe.set(self._offset_key(place), text)
             pipe.execute()
+
+    def _offset_key(self, place: TopicPartition) -> str:
+        """With the connector's name: two that read one topic into one server must not share their offsets."""
+        return f"penstock.connect.offset.{self._name}.{place.topic}.{place.partition}"
 
     def close(self) -> None:
         if self._pipe is not None:
             self._pipe.reset()
         self._redis.close()
-
-
-def _offset_key(place: TopicPartition) -> str:
-    return f"com.redis.kafka.connect.sink.offset.{place.topic}.{place.partition}"
 
 
 def _offset(place: TopicPartition, end: int) -> dict[str, Any]:
