@@ -17,9 +17,11 @@ NATIVE = (
     "penstock.records._columns_native",
     "penstock.records._keys_native",
     "penstock.records._walk_native",
+    "penstock.server.connections._plain_native",
     "penstock.server.connections._sockets_native",
     "penstock.server.connections._turns_native",
     "penstock.storage._files_native",
+    "penstock.storage._tail_native",
     "penstock.wire._pack_native",
 )
 

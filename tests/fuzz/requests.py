@@ -9,7 +9,7 @@ import dataclasses
 import io
 import typing
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
@@ -41,10 +41,14 @@ def served_versions() -> Iterator[tuple[Api, int]]:
 
 
 class RequestMaker:
-    """Makes frames. `topic_ids` are ids that mean something to the broker under test."""
+    """Makes frames. `topic_ids` are ids that mean something to the broker under test, `names` what stands
+    wherever a request has a text."""
 
-    def __init__(self, random: Random, topic_ids: list[bytes] | None = None) -> None:
+    def __init__(
+        self, random: Random, topic_ids: list[bytes] | None = None, names: Sequence[str] = NAMES
+    ) -> None:
         self._random = random
+        self._names = names
         self._ids = [uuid.UUID(bytes=topic_id) for topic_id in topic_ids or ()]
 
     def frame(self, api: Api, version: int) -> bytes:
@@ -87,7 +91,7 @@ class RequestMaker:
         random = self._random
         match kind:
             case "string":
-                return random.choice(NAMES)
+                return random.choice(self._names)
             case "bool":
                 return random.random() < 0.5
             case "uuid":

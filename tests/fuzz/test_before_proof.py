@@ -10,10 +10,11 @@ from random import Random
 import pytest
 
 from penstock.protocol.apis import Api
+from penstock.protocol.errors import ErrorCode
 from penstock.security.jaas import PLAIN_MODULE
 from penstock.testing import Broker
 from tests.fuzz.requests import RequestMaker, served_versions
-from tests.server.wire_bytes import framed
+from tests.server.wire_bytes import ask, framed
 
 BEFORE_PROOF = {Api.API_VERSIONS, Api.SASL_HANDSHAKE}
 SECONDS = 20.0
@@ -28,6 +29,23 @@ SETTINGS = {
     ),
     "connection.failed.authentication.delay.ms": "0",
 }
+
+
+WRONG = b"\0node\0wrong"
+
+
+def answer_after_a_wrong_password(address: tuple[str, int], frame: bytes) -> bytes:
+    """What comes on a connection after the refusal of its proof."""
+    with socket.create_connection(address, timeout=SECONDS) as sock:
+        ask(sock, Api.SASL_HANDSHAKE, 1, mechanism="PLAIN")
+        refused = ask(sock, Api.SASL_AUTHENTICATE, 2, auth_bytes=WRONG)
+        assert refused.error_code == ErrorCode.SASL_AUTHENTICATION_FAILED
+        try:
+            sock.sendall(framed(frame))
+            sock.shutdown(socket.SHUT_WR)
+            return sock.recv(65536)
+        except OSError:
+            return b""
 
 
 def answer_to(address: tuple[str, int], frame: bytes) -> bytes:
@@ -56,4 +74,16 @@ def test_no_api_answers_before_the_proof(seed: int) -> None:
                 )
             else:
                 assert not answer, f"{api.name} v{version} answers a stranger: {answer[:60]!r}"
+    print(f"{tried} requests")
+
+
+@pytest.mark.claim("S4")
+def test_no_api_answers_after_a_wrong_password(seed: int) -> None:
+    maker, tried = RequestMaker(Random(seed)), 0
+    with Broker(settings=SETTINGS) as broker:
+        host, _, port = broker.bootstrap_servers.rpartition(":")
+        for api, version in served_versions():
+            answer = answer_after_a_wrong_password((host, int(port)), maker.frame(api, version))
+            assert not answer, f"{api.name} v{version} answers after a wrong password: {answer[:60]!r}"
+            tried += 1
     print(f"{tried} requests")

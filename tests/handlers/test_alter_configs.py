@@ -3,6 +3,7 @@ those of Apache Kafka 4.2 for the same requests."""
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import pytest
@@ -197,7 +198,40 @@ def test_a_resource_or_a_name_that_appears_twice_is_refused(node: OneNode) -> No
     ] * 2
     twice = [("retention.ms", SET, "5"), ("retention.ms", DELETE, None)]
     assert alter(node, TOPIC, "t", *twice) == (42, "Error due to duplicate config keys")
-    assert alter(node, 8, "1", ("kafka", SET, "INFO")) == (42, "Unknown resource type 8")
+    assert alter(node, 9, "1", ("kafka", SET, "INFO")) == (42, "Unknown resource type 9")
+
+
+LOGGERS = 8
+
+
+def test_levels_of_loggers_change_at_once_and_are_described(node: OneNode) -> None:
+    logger = logging.getLogger("penstock.handlers.of_a_test")
+    assert alter(node, LOGGERS, "1", (logger.name, SET, "TRACE")) == (0, None)
+    assert logger.level == 5
+    resource = {"resource_type": LOGGERS, "resource_name": "1", "configuration_keys": [logger.name]}
+    told = node.ask(Api.DESCRIBE_CONFIGS, 4, resources=[resource], include_synonyms=True)
+    (entry,) = told.results[0].configs
+    assert (entry.name, entry.value, int(entry.config_source)) == (logger.name, "TRACE", 6)
+    assert alter(node, LOGGERS, "1", (logger.name, DELETE, None)) == (0, None)
+    assert logger.level == logging.NOTSET
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "code", "message"),
+    [
+        ("2", ("root", SET, "INFO"), 42, "Unexpected node id. Expected 1, but received 2"),
+        ("one", ("root", SET, "INFO"), 42, "Node id must be an integer, but it is: one"),
+        ("1", ("no.such", SET, "INFO"), 40, "Logger no.such does not exist!"),
+        ("1", ("root", DELETE, None), 42, "Removing the log level of the root logger is not allowed"),
+        ("1", ("root", 2, "INFO"), 42, "APPEND operation is not allowed for the BROKER_LOGGER resource"),
+    ],
+)
+def test_a_level_that_cannot_be_set_is_refused(
+    node: OneNode, name: str, change: tuple[str, int, str | None], code: int, message: str
+) -> None:
+    before = logging.getLogger().level
+    assert alter(node, LOGGERS, name, ("penstock", SET, "INFO"), change) == (code, message)
+    assert logging.getLogger().level == before
 
 
 def test_one_bad_resource_does_not_hold_up_the_others(node: OneNode) -> None:

@@ -1,5 +1,5 @@
-"""A broker whose listeners are each wrong in one way, and clients that were not written here: what does each
-say when it may not come in?"""
+"""A broker, ours or Apache Kafka, whose listeners are each wrong in one way, and clients that were not
+written here: what does each say when it may not come in?"""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from kafka.net.sasl.oauth import AbstractTokenProvider as PythonTokens
 
 from penstock.security.jaas import OAUTH_MODULE, PLAIN_MODULE, SCRAM_MODULE
 from penstock.testing import Broker
-from tests.peers.apache_kafka import free_port
+from tests.peers.apache_kafka import ApacheKafka, free_port
 from tests.security.certificates import PASSWORD, Authority, Issued
 from tests.security.properties import UNSECURED, unsecured_token
 
 DELAY_MS = 400
 SECONDS = 30.0
 RIGHT, WRONG = "right-password", "wrong-password"
-LISTENERS = ("TLS", "EXPIRED", "ELSEWHERE", "MUTUAL", "BOTH")
+LISTENERS = ("PLAINTEXT", "TLS", "EXPIRED", "ELSEWHERE", "MUTUAL", "BOTH")
 
 
 class RefusingBroker:
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, kind: str = "penstock") -> None:
         self.authority, self.stranger = Authority(folder), Authority(folder, "stranger")
         self.ports = {name: free_port() for name in LISTENERS}
         good, expired = self.authority.issue("broker"), self.authority.issue("expired", days=-1)
@@ -50,9 +50,10 @@ class RefusingBroker:
             "listeners": listeners,
             "advertised.listeners": listeners,
             "listener.security.protocol.map": (
-                "CONTROLLER:PLAINTEXT,TLS:SSL,EXPIRED:SSL,ELSEWHERE:SSL,MUTUAL:SSL,BOTH:SASL_SSL"
+                "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,"
+                "TLS:SSL,EXPIRED:SSL,ELSEWHERE:SSL,MUTUAL:SSL,BOTH:SASL_SSL"
             ),
-            "inter.broker.listener.name": "TLS",
+            "inter.broker.listener.name": "PLAINTEXT",
             "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512,OAUTHBEARER",
             "listener.name.both.plain.sasl.jaas.config": (
                 f'{PLAIN_MODULE} required {own} user_alice="{RIGHT}";'
@@ -61,6 +62,7 @@ class RefusingBroker:
             "listener.name.both.oauthbearer.sasl.server.callback.handler.class": UNSECURED,
             "listener.name.mutual.ssl.client.auth": "required",
             "ssl.truststore.location": str(self.authority.path),
+            "ssl.truststore.type": "PEM",
             "connection.failed.authentication.delay.ms": str(DELAY_MS),
             **stored("", good),
             **stored("listener.name.expired.", expired),
@@ -68,7 +70,15 @@ class RefusingBroker:
         }
         for name in ("256", "512"):
             settings[f"listener.name.both.scram-sha-{name}.sasl.jaas.config"] = f"{SCRAM_MODULE} required;"
-        self.broker = Broker(settings=settings)
+        self.is_apache = kind == "apache"
+        self.broker: ApacheKafka | Broker
+        if self.is_apache:
+            self.broker = ApacheKafka(settings)
+            controller = f"CONTROLLER://127.0.0.1:{self.broker.controller_port}"
+            self.broker.settings["listeners"] = f"{listeners},{controller}"
+            self.broker.bootstrap_servers = f"127.0.0.1:{self.ports['PLAINTEXT']}"
+        else:
+            self.broker = Broker(settings=settings)
 
     def way(self, case: str, mechanism: str = "PLAIN") -> Way:
         """How a client of this case comes."""
@@ -93,6 +103,7 @@ class RefusingBroker:
 def stored(prefix: str, issued: Issued) -> dict[str, str]:
     return {
         f"{prefix}ssl.keystore.location": str(issued.pkcs12),
+        f"{prefix}ssl.keystore.type": "PKCS12",
         f"{prefix}ssl.keystore.password": PASSWORD,
     }
 

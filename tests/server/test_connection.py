@@ -19,6 +19,7 @@ from penstock.server.connections.complaints import Complaints
 from penstock.server.connections.connection import Commons, Connection
 from penstock.server.connections.memory import NO_BOUND, RequestMemory
 from penstock.server.connections.session import Exchange
+from penstock.server.connections.slow_requests import CurrentRequest
 from penstock.server.connections.transport import transport_for
 from penstock.server.connections.turns import PureTurns
 
@@ -31,10 +32,12 @@ class Client:
 
     has_ended = False
     is_stranger = False
+    plain = None
 
     def __init__(self, handle: Callable[[], Outcome]) -> None:
         session: Any = self
         self._handle = handle
+        self.current = CurrentRequest("here", 0)
         with socket.create_server(("127.0.0.1", 0)) as door:
             self._socket = socket.create_connection(door.getsockname())
             served, _ = door.accept()

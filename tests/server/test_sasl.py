@@ -93,6 +93,20 @@ def test_a_refusal_leaves_after_the_delay_and_not_before() -> None:
     assert (answer.error_code, answer.error_message) == (ErrorCode.SASL_AUTHENTICATION_FAILED, "no")
 
 
+def test_a_bare_token_that_is_refused_ends_the_connection_after_the_delay_and_not_before() -> None:
+    client = Client()
+    client.ask(Api.SASL_HANDSHAKE, 0, mechanism="NAME")
+    client.send(b"hello")
+    outcome = client.send(b"nobody").outcome
+    assert isinstance(outcome, Wait)
+    assert client.session.has_ended
+    outcome = outcome.resume(False)
+    assert isinstance(outcome, Wait)
+    client.node.clock.pass_ms(100)
+    with pytest.raises(HangUp, match="authentication failed"):
+        outcome.resume(False)
+
+
 def test_a_session_that_has_expired_serves_nothing_until_the_client_proves_itself_again() -> None:
     client = Client(max_session_ms=10_000)
     assert client.authenticate("alice").session_lifetime.total_seconds() == 10

@@ -15,6 +15,7 @@ from penstock.storage.incoming import ExaminedBatches
 from penstock.storage.log import Log
 from penstock.storage.outcomes import Appended
 from penstock.storage.producers import ProducerBatch, Producers
+from penstock.storage.tail import PlacedBatch, PureTail
 from penstock.testing.history import History, Rule, Violation, check
 from penstock.testing.simulation.one_node import TOPIC, OneNodeRun
 
@@ -96,6 +97,88 @@ BUGS: list[tuple[Plant, set[Rule]]] = [
     (alter_a_record, {Rule.ACKED_IS_THERE}),
     (answer_a_duplicate_with_a_wrong_offset, {Rule.ACKED_IS_THERE}),
 ]
+
+
+def give_an_offset_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One batch in twenty that the tail takes gets the last offset of the batch before it."""
+    original, number = PureTail._write, itertools.count(1)
+
+    def write(self: PureTail, *arguments: Any) -> PlacedBatch | None:
+        if self._end_offset and next(number) % EVERY == 0:
+            self._end_offset -= 1
+        return original(self, *arguments)
+
+    monkeypatch.setattr(PureTail, "_write", write)
+
+
+def take_any_sequence(monkeypatch: pytest.MonkeyPatch) -> None:
+    original = PureTail._is_next
+    monkeypatch.setattr(
+        PureTail,
+        "_is_next",
+        lambda self, terms, header: original(self, terms, header._replace(producer_id=-1)),
+    )
+
+
+def answer_before_the_write(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tail writes a batch when the next one comes, or when Python looks; a kill takes it."""
+    opened, entered = PureTail.open, PureTail.enter
+
+    def open_late(self: PureTail, file: Any, *arguments: Any, **named: Any) -> None:
+        opened(self, _Late(file), *arguments, **named)  # type: ignore[arg-type]
+
+    def enter(self: PureTail, *, appends: bool | None) -> None:
+        if self._terms is not None and isinstance(self._terms.file, _Late):
+            self._terms.file.catch_up()
+        entered(self, appends=appends)
+
+    monkeypatch.setattr(PureTail, "open", open_late)
+    monkeypatch.setattr(PureTail, "enter", enter)
+
+
+class _Late:
+    """A file that is written to one append later."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        self._data: list[bytes] = []
+
+    def append(self, data: Any) -> None:
+        self.catch_up()
+        self._data.append(bytes(data))
+
+    def catch_up(self) -> None:
+        while self._data:
+            self._file.append(self._data.pop())
+
+
+TAIL_BUGS: list[tuple[Plant, set[Rule]]] = [
+    (give_an_offset_twice, {Rule.ONE_VALUE_PER_OFFSET, Rule.ACKED_IS_THERE}),
+    (take_any_sequence, {Rule.NO_DUPLICATE}),
+    (answer_before_the_write, {Rule.ONE_VALUE_PER_OFFSET, Rule.ACKED_IS_THERE, Rule.WATERMARKS_GROW}),
+]
+
+
+@pytest.mark.claim("A12")
+@pytest.mark.parametrize(("plant", "rules"), TAIL_BUGS, ids=[plant.__name__ for plant, _ in TAIL_BUGS])
+def test_a_bug_planted_in_the_tail_is_noticed(
+    monkeypatch: pytest.MonkeyPatch,
+    record_property: Callable[[str, object], None],
+    plant: Plant,
+    rules: set[Rule],
+) -> None:
+    """With kills and no power cuts: where every batch is flushed, the tail takes none."""
+    plant(monkeypatch)
+    for seed in range(1, SEEDS + 1):
+        history = OneNodeRun(seed, power_cuts=False).play(RUN_MS)
+        violations = check(history)
+        if violations:
+            assert rules & {violation.rule for violation in violations}, list(map(str, violations))
+            found = told(history, violations)
+            record_property("noticed", f"seed {seed}, {found}")
+            print(f"{plant.__name__}: seed {seed}, {found}\n  {violations[0]}")
+            return
+    pytest.fail(f"not noticed in {SEEDS} runs")
 
 
 @pytest.mark.claim("A12")

@@ -296,7 +296,7 @@ class TestMeanwhile:
         slices = []
 
         def meanwhile() -> None:
-            assert not topic.log.lock._is_owned()  # type: ignore[attr-defined]
+            assert not topic.log.lock.is_owned()
             topic.put((b"0", b"newest"))
             piece = topic.log.read(0, 1 << 20)
             assert piece is not None

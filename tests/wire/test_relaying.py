@@ -88,6 +88,8 @@ def contents(servers: str, topic: str, partition: int, end: int) -> list[tuple[A
         error = message.error()
         if error is not None and error.code() != KafkaError._PARTITION_EOF:
             continue  # the topic is so new that its leader is not known everywhere
+        if error is not None and message.offset() == 0 < end:
+            continue  # nor are its records
         if error is not None or message.offset() >= end:
             consumer.close()
             return found

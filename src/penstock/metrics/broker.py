@@ -6,6 +6,7 @@ it is scraped.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from penstock.metrics.counter import Counter
@@ -38,6 +39,8 @@ class BrokerMetrics:
         self.isrs = IsrCounts()
         self.histograms: list[Histogram] = []
         """Those of others, whose windows go on with the broker's: of log directories, for example."""
+        self.before_reading: list[Callable[[], None]] = []
+        """Called before these numbers are looked at: they bring what was counted elsewhere."""
         self._meters = {name: Meter(now) for name in (*COUNTS, *ISR_COUNTS)}
         self._rotated = now
 
@@ -51,8 +54,14 @@ class BrokerMetrics:
     def meter(self, name: str) -> Meter:
         return self._meters[name]
 
+    def gather(self) -> None:
+        """Let the numbers be those of now."""
+        for bring in self.before_reading:
+            bring()
+
     def tick(self, now: float) -> None:
         """Rates and windows go on. Called every second or so by a housekeeping thread."""
+        self.gather()
         for name, meter in self._meters.items():
             meter.tick(self.count(name), now)
         if now - self._rotated >= WINDOW_SECONDS:

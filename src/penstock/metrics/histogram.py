@@ -35,6 +35,13 @@ class Histogram:
         self._counts[bucket] += weight
         self.sum_seconds += seconds * weight
 
+    def add(self, counts: Sequence[int], seconds: float) -> None:
+        """Durations that were counted elsewhere, in the same buckets."""
+        for bucket, count in enumerate(counts):
+            if count:
+                self._counts[bucket] += count
+        self.sum_seconds += seconds
+
     @property
     def count(self) -> int:
         return sum(self._counts)

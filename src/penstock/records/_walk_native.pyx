@@ -5,7 +5,7 @@ from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free, malloc
 
-from penstock.records._lz4 cimport unpack_lz4
+from penstock.records._plain cimport *
 from penstock.records._records cimport *
 from penstock.records._vectors cimport Vector
 
@@ -15,54 +15,8 @@ from penstock.records._walk_pure import check_count, check_end
 from penstock.records.batch import HEADER, BatchHeader, CorruptBatch
 
 cdef enum:
-    HEADER_BYTES = 61
-    LZ4 = 3
-    TRANSACTIONAL = 0x10
     # A walk of a few microseconds keeps the GIL: to get it back among many connections would take longer than that.
     KEEP_GIL_BYTES = 65536
-
-
-cdef struct Bounds:
-    int64_t earliest    # of timestamps, both included
-    int64_t latest
-    bint require_keys
-
-
-cdef inline int read_whole(Cursor* cursor, int32_t index, int64_t base_timestamp, Record* record) noexcept nogil:
-    """The next record, whatever a topic may think of it; what is wrong with its bytes otherwise."""
-    cdef int error = read_record_start(cursor, record)
-    if not error:
-        error = skip_headers(cursor, record.header_count)
-    if error:
-        return error
-    if record.offset_delta != index:
-        return OFFSET_ORDER
-    if sum_overflows(base_timestamp, record.timestamp_delta):
-        return TIMESTAMP
-    return OK
-
-
-cdef int walk_valid(
-    Cursor* cursor, int32_t count, int64_t base_timestamp, Bounds bounds, int32_t* index, int64_t* max_timestamp
-) noexcept nogil:
-    cdef Record record
-    cdef size_t end = cursor.end
-    cdef int64_t timestamp
-    cdef int error
-    for index[0] in range(count):
-        cursor.end = end
-        error = read_whole(cursor, index[0], base_timestamp, &record)
-        if error:
-            return error
-        if bounds.require_keys and record.key.size < 0:
-            return NULL_KEY
-        timestamp = base_timestamp + record.timestamp_delta
-        if timestamp != -1 and (timestamp < bounds.earliest or timestamp > bounds.latest):
-            return TIMESTAMP_RANGE
-        if timestamp > max_timestamp[0]:
-            max_timestamp[0] = timestamp
-    cursor.end = end
-    return OK
 
 
 def validate(
@@ -192,32 +146,6 @@ def refusals(
         PyBuffer_Release(&view)
 
 
-cdef inline uint64_t big_endian(const uint8_t* data, int size) noexcept nogil:
-    cdef uint64_t value = 0
-    cdef int index
-    for index in range(size):
-        value = value << 8 | data[index]
-    return value
-
-
-cdef int unpack_and_walk(
-    Cursor* cursor, int attributes, Vector* unpacked, int32_t count, int64_t base_timestamp, Bounds bounds, int64_t* max_timestamp
-) noexcept nogil:
-    """Whether exactly these records stand behind the header, plain or in LZ4; `max_timestamp` is theirs. Otherwise what is wrong,
-    in one number that nobody needs."""
-    cdef int32_t index = 0
-    cdef int error
-    if attributes & LZ4:
-        error = unpack_lz4(cursor.data + cursor.position, cursor.end - cursor.position, unpacked)
-        if error:
-            return error
-        cursor.data = <const uint8_t*> unpacked.data
-        cursor.position = 0
-        cursor.end = unpacked.size
-    error = walk_valid(cursor, count, base_timestamp, bounds, &index, max_timestamp)
-    return error if error else cursor.position != cursor.end
-
-
 cdef object make = tuple.__new__  # of a NamedTuple, without the call of Python that its own `_make` is
 
 
@@ -226,53 +154,25 @@ def accept(batch, int64_t max_bytes, bint require_keys, int64_t now_ms, int64_t 
     small and in LZ4, whole, with the timestamps of its records. None of any other, good or bad: `penstock.storage.incoming` looks
     closer then, and has the words for what is wrong."""
     cdef Py_buffer view
-    cdef Cursor cursor
-    cdef Bounds bounds
+    cdef Bounds bounds = bounds_at(now_ms, before_ms, after_ms, require_keys)
     cdef const uint8_t* data
-    cdef int64_t base_timestamp, producer_id, max_timestamp = -1, stated
-    cdef int32_t count, sequence
-    cdef int attributes, error
-    cdef bint is_plain
+    cdef bint is_good
     cdef Vector unpacked
     unpacked.data = NULL
     unpacked.size = unpacked.capacity = 0
-    bounds.earliest = -INT64_MAX - 1 if sum_overflows(now_ms, -before_ms) else now_ms - before_ms
-    bounds.latest = INT64_MAX if sum_overflows(now_ms, after_ms) else now_ms + after_ms
-    bounds.require_keys = require_keys
     PyObject_GetBuffer(batch, &view, PyBUF_SIMPLE)
     try:
-        if not HEADER_BYTES <= view.len <= max_bytes:
-            return None
         data = <const uint8_t*> view.buf
-        attributes = <int> big_endian(data + 21, 2)
-        base_timestamp = <int64_t> big_endian(data + 27, 8)
-        stated = <int64_t> big_endian(data + 35, 8)
-        producer_id = <int64_t> big_endian(data + 43, 8)
-        sequence = <int32_t> big_endian(data + 53, 4)
-        count = <int32_t> big_endian(data + 57, 4)
-        is_plain = (
-            big_endian(data, 8) == 0
-            and big_endian(data + 8, 4) == <uint64_t> view.len - 12
-            and data[16] == 2
-            and (attributes & ~TRANSACTIONAL == 0 or (attributes & ~TRANSACTIONAL == LZ4 and view.len < KEEP_GIL_BYTES))
-            and count > 0
-            and <int32_t> big_endian(data + 23, 4) == count - 1
-            # Without a producer id there is no transaction; with one there is a sequence.
-            and (sequence >= 0 if producer_id >= 0 else not attributes & TRANSACTIONAL)
-        )
-        if not is_plain or crc32c(batch[21:]) != big_endian(data + 17, 4):
+        if not HEADER_BYTES <= view.len <= max_bytes or not has_plain_header(data, view.len):
             return None
-        cursor.data = data
-        cursor.position = HEADER_BYTES
-        cursor.end = view.len
+        if crc32c(batch[21:]) != big_endian(data + 17, 4):
+            return None
         if view.len < KEEP_GIL_BYTES:
-            error = unpack_and_walk(&cursor, attributes, &unpacked, count, base_timestamp, bounds, &max_timestamp)
+            is_good = has_plain_records(data, view.len, bounds, &unpacked)
         else:
             with nogil:
-                error = unpack_and_walk(&cursor, attributes, &unpacked, count, base_timestamp, bounds, &max_timestamp)
-        if error or max_timestamp != stated:
-            return None
-        return make(BatchHeader, HEADER.unpack_from(batch))
+                is_good = has_plain_records(data, view.len, bounds, &unpacked)
+        return make(BatchHeader, HEADER.unpack_from(batch)) if is_good else None
     finally:
         free(unpacked.data)
         PyBuffer_Release(&view)

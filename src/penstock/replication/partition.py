@@ -71,7 +71,7 @@ class Partition(Replica):
             batches, header = recode(batches, header, log.settings)
             examined = ExaminedBatches(batches, ((0, header),))
         producer_id = header.producer_id
-        with self.lock:
+        with log.to_append:
             try:
                 leading = self._check_may_append(to_all, ANY_EPOCH)
                 if self._refusals.by_producer and not log.producers.knows(producer_id):
@@ -84,6 +84,8 @@ class Partition(Replica):
             if self._refusals.by_producer:
                 self._refusals.forget(producer_id)
             woken = self._appended(leading)
+            if not leading.followers and not self._refusals.by_producer:
+                log.open_tail(self.leader_epoch, producer_id)
         if woken:
             wake_all(woken)
         return appended

@@ -7,21 +7,30 @@ from threading import Lock
 
 from penstock.protocol.errors import ErrorCode, KafkaError
 from penstock.replication.partition import Partition
+from penstock.storage.tail import PURE, Kind
 
 
 class Partitions:
     """A map that is read by every request and changed by the metadata follower alone."""
 
-    def __init__(self, exists: Callable[[str, int], bool] = lambda topic, index: False) -> None:
-        """`exists` says whether the metadata has a partition, wherever its replicas are."""
+    def __init__(
+        self, exists: Callable[[str, int], bool] = lambda topic, index: False, tails: Kind = PURE
+    ) -> None:
+        """`exists` says whether the metadata has a partition, wherever its replicas are; `tails` which tails
+        the logs have."""
         self._exists = exists
         self._partitions: dict[tuple[str, int], Partition] = {}
         self._unopened: dict[tuple[str, int], bool] = {}  # and whether its log is lost
         self._lock = Lock()
+        self.tails = tails.tails()
+        """Where plain batches may be appended without Python."""
 
     def add(self, partition: Partition) -> None:
         with self._lock:
             self._partitions[partition.topic, partition.index] = partition
+            tail, index = partition.log.lock, partition.index
+            self.tails.add(partition.topic.encode(), index, tail, by_id=False)
+            self.tails.add(partition.topic_id, index, tail, by_id=True)
             self._unopened.pop((partition.topic, partition.index), None)
 
     def add_unopened(self, topic: str, index: int, *, lost: bool) -> None:
@@ -47,7 +56,16 @@ class Partitions:
             self._unopened.pop((topic, index), None)
         if partition is not None:
             partition.mark_deleted()
+            self.tails.remove(topic.encode(), index, by_id=False)
+            self.tails.remove(partition.topic_id, index, by_id=True)
         return partition
+
+    def settle(self) -> None:
+        """Let every log account for what its tail has taken."""
+        for partition in self:
+            if partition.log.lock.ahead >= 0:
+                with partition.to_read:
+                    pass
 
     def find(self, topic: str, index: int) -> Partition | None:
         return self._partitions.get((topic, index))

@@ -46,12 +46,15 @@ class Replica:
         self.leader_id = -1
         self.leader_epoch = ANY_EPOCH
         self.deleted = False
-        self.written = Waiters(log.lock)
+        self.to_read = log.to_read
+        self.written = Waiters(log.to_read, log.lock)
         """Followers wait here: for anything written, committed or not."""
-        self.committed = Waiters(log.lock)
+        self.committed = Waiters(log.to_read, log.lock)
         """All other requests wait here: for what is committed."""
         self.watch, self.unwatch = self.committed.watch, self.committed.unwatch
         self._around = surroundings
+        log.on_settled = self._settled
+        log.on_waited = self._wake_waiting
         self._leading: Leadership | None = None
         self._lags = False  # as follower: whether the leader has committed what is not here
         self._refusals = Refusals()
@@ -101,7 +104,7 @@ class Replica:
         """Records from `offset` on that all replicas have, as a slice of a file that stays readable
         whatever happens to the log. With `committed`, those of ended transactions only. With `any_replica`, a
         follower answers too (KIP-392)."""
-        with self.lock:
+        with self.to_read:
             if self.deleted or (self._leading is None and not any_replica):
                 self._check_leads()
             if epoch != ANY_EPOCH:
@@ -191,6 +194,19 @@ class Replica:
         with self.lock:
             self._check_leads()
             return self.log.producers.active()
+
+    # What the tail has taken
+
+    def _settled(self, batches: int, size_bytes: int, records: int) -> None:
+        """Requests that looked before these batches came have to look again."""
+        self.written.changes += 1
+        self.committed.changes += 1
+        self._around.produced(self.topic, batches, size_bytes, records)
+
+    def _wake_waiting(self) -> None:
+        with self.to_read:
+            woken = self._take_waiters()
+        wake_all(woken)
 
     # Ending
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from penstock.replication.partition import Partition
 
 LAG_SECONDS = 30.0
+Produced = Callable[[str, int, int, int], None]
 
 
 class Assigned(Protocol):
@@ -39,6 +40,10 @@ def _tell_nobody(partition: Partition) -> None:
     """A partition with one replica has no ISR to change."""
 
 
+def _count_nothing(topic: str, requests: int, size_bytes: int, records: int) -> None:
+    """A partition alone counts for nobody."""
+
+
 @dataclass(slots=True)
 class Surroundings:
     """Handed to every partition of a broker."""
@@ -56,3 +61,6 @@ class Surroundings:
     """What leaders send to throttled replicas."""
     taking: ReplicationThrottle | None = None
     """What throttled replicas take here."""
+    produced: Produced = _count_nothing
+    """Called with a partition's lock held: so many plain requests for this topic were served natively, with
+    so many bytes and records."""

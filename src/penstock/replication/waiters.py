@@ -4,7 +4,7 @@ list for what is committed and one for what is written. The handlers' `Wait` reg
 from __future__ import annotations
 
 from collections.abc import Sequence
-from threading import RLock
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 
@@ -14,13 +14,20 @@ class Waiter(Protocol):
     def wake(self) -> None: ...
 
 
+class Counted(Protocol):
+    """Where it is known how many requests wait: the tail of a log."""
+
+    waiting: int
+
+
 class Waiters:
     """A list under its partition's lock."""
 
-    __slots__ = ("_lock", "changes", "waiting")
+    __slots__ = ("_counted", "_lock", "changes", "waiting")
 
-    def __init__(self, lock: RLock) -> None:
+    def __init__(self, lock: AbstractContextManager[object], counted: Counted | None = None) -> None:
         self._lock = lock
+        self._counted = counted
         self.waiting: list[Waiter] = []
         self.changes = 0
         """How many changes there were. A request that noted the number before it looked knows later whether
@@ -30,11 +37,17 @@ class Waiters:
         """Wake `waiter` once, at the next change or when the partition goes away."""
         with self._lock:
             self.waiting.append(waiter)
+            self._count(1)
 
     def unwatch(self, waiter: Waiter) -> None:
         with self._lock:
             if waiter in self.waiting:
                 self.waiting.remove(waiter)
+                self._count(-1)
+
+    def _count(self, more: int) -> None:
+        if self._counted is not None:
+            self._counted.waiting += more
 
     def take(self) -> list[Waiter]:
         """All of them, to be woken when the lock is released. Called with the lock held after a change."""
@@ -42,6 +55,7 @@ class Waiters:
         if not self.waiting:
             return []
         waiting, self.waiting = self.waiting, []
+        self._count(-len(waiting))
         return waiting
 
 

@@ -140,12 +140,16 @@ class RunningBroker:
     def _metrics_endpoint(self, settings: BrokerSettings) -> MetricsEndpoint | None:
         if not settings.metrics_listener:
             return None
-        from penstock.server.metrics.endpoint import MetricsEndpoint, process_samples
+        from penstock.metrics.process import process_samples
+        from penstock.metrics.text import Sample
+        from penstock.server.metrics.endpoint import MetricsEndpoint
+        from penstock.server.metrics.families import CONNECTIONS
         from penstock.server.metrics.sources import samples
 
         def all_samples() -> Iterator[Sample]:
             yield from samples(self._node.broker)
-            yield from process_samples(self._server.connection_count)
+            yield Sample(CONNECTIONS, {}, self._server.connection_count)
+            yield from process_samples()
 
         address = parse_address("metrics.listener", settings.metrics_listener)
         endpoint = MetricsEndpoint(*address, all_samples, lambda: self._is_ready)

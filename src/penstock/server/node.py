@@ -50,6 +50,7 @@ from penstock.storage.cleaner import LogCleaner
 from penstock.storage.disk import Disk
 from penstock.storage.errors import StorageError
 from penstock.storage.logs import Logs
+from penstock.storage.tail import kind_on
 from penstock.storage.together import Together, one_by_one
 from penstock.wire.connection import Address
 
@@ -77,7 +78,7 @@ class Node:
         controller = build_controller(ground, self._logs)
         listener = settings.inter_broker_listener if settings.client_listeners else None
         self._questions = questions = Questions(controller, listener)
-        self._partitions = Partitions(questions.exists)
+        self._partitions = Partitions(questions.exists, kind_on(disk))
         self.peers = Peers(questions.address_of, settings.node_id, to_brokers(settings))
         peers = self.peers if peers_of is None else peers_of(questions.address_of)
         producer_ids = ProducerIds(lambda: allocate_producer_ids(self.broker))
@@ -88,6 +89,7 @@ class Node:
         self.broker = self._broker(controller, channel, producer_ids, coordinators)
         replication = build_replication(ground, questions, self._logs, self.broker, fetchers_of)
         self.isr_changes, self.fetchers, self._follower = replication
+        self.broker.metrics.before_reading.append(self._partitions.settle)
         self._coordinators = CoordinatorFollower(settings.node_id, self._partitions, self.broker.coordinators)
         controller.watch(SettingsFollower(self.broker, self._logs))
         controller.watch(QuotaFollower(self.broker.quotas))

@@ -50,6 +50,10 @@ class BrokerSettings(SecuritySettings):
         "metrics.listener", STRING, None,
         "HOST:PORT where Prometheus may read this broker's metrics, at /metrics; nowhere when it is empty. "
         "Everybody who can connect can read them. Kafka has no such setting.")
+    slow_request_ms: int = setting(
+        "slow.request.ms", kinds.long(0), 1000,
+        "A request that takes longer is logged by kafka.request.logger; 0 logs none. Waits that a client "
+        "asks for, such as that of a Fetch, do not count. Kafka has no such setting.")
     broker_rack: str | None = setting(
         "broker.rack", STRING, None, "Rack of the broker, which clients learn.")
     process_roles: tuple[str, ...] = setting(

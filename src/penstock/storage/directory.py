@@ -30,6 +30,7 @@ from penstock.storage.checkpoints import read_offsets, write_offsets
 from penstock.storage.cleaned_offsets import CleanedOffsets
 from penstock.storage.disk import Disk, File, is_full
 from penstock.storage.errors import Corruption, LogDirFailure, NoSpace, StorageError
+from penstock.storage.tail import kind_on
 
 RECOVERY_POINTS = "recovery-point-offset-checkpoint"
 HIGH_WATERMARKS = "replication-offset-checkpoint"
@@ -63,6 +64,8 @@ class LogDirectory:
         """Called when it has failed, by the thread that noticed it, which may hold any lock."""
         # Set once and never cleared: only a restart brings a directory back.
         self.failure: LogDirFailure | None = None
+        self.failed = kind_on(disk).flag()
+        """The same for the tails of logs in here, which read it without the GIL."""
         self.flushes = Histogram()
         """How long it took to make logs in here durable, for metrics."""
         self.cleaned = CleanedOffsets(disk, path)
@@ -78,6 +81,7 @@ class LogDirectory:
         """Take the directory offline; the first cause stands. Returns what to raise."""
         if self.failure is None:
             self.failure = LogDirFailure(self.path, cause)
+            self.failed.set()
             self.on_failure()
         return self.failure
 

@@ -39,6 +39,10 @@ class File(Protocol):
         """Write all of `data` at the end and return where it starts; on OSError the file is as before."""
         ...
 
+    def extended(self, size: int) -> None:
+        """So many bytes are in the file now: they were written to its descriptor."""
+        ...
+
     def read(self, position: int, size: int) -> bytes:
         """Up to `size` bytes from `position`; fewer only where the file ends."""
         ...
@@ -142,6 +146,9 @@ class OsFile:
             raise
         self.size = position + len(data)
         return position
+
+    def extended(self, size: int) -> None:
+        self.size = size
 
     def _write_rest(self, data: memoryview, position: int) -> None:
         while data:

@@ -9,13 +9,18 @@ holds `Log.lock`, which is also the partition's.
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable, Sequence
 from random import Random
 
 from penstock.clock import Clock
 from penstock.protocol.errors import ErrorCode, KafkaError
-from penstock.records.batch import LENGTH_OVERHEAD, NO_TIMESTAMP, BatchHeader, assign, read_header
+from penstock.records.batch import (
+    LENGTH_OVERHEAD,
+    NO_TIMESTAMP,
+    BatchHeader,
+    assign,
+    read_header,
+)
 from penstock.records.control import EndMarker
 from penstock.settings.topic import TopicSettings
 from penstock.storage.contents import LOG_APPEND_TIME, accept
@@ -28,20 +33,20 @@ from penstock.storage.index import MAX_RELATIVE_OFFSET
 from penstock.storage.outcomes import Appended, Unflushed
 from penstock.storage.placing import Placed, place_from_leader, place_own, read_markers
 from penstock.storage.producers import Producers
-from penstock.storage.readable import ReadableLog
 from penstock.storage.recovery import Recovery
 from penstock.storage.retention import Bounds, count_expired
 from penstock.storage.segment import Place, RollLimits, Segment
 from penstock.storage.segments import Segments
 from penstock.storage.snapshots import Snapshots
 from penstock.storage.swap import DELETED, discard_swaps
+from penstock.storage.tailed import TailedLog
 from penstock.storage.verification import Guard
 from penstock.storage.warm import WarmSegments
 
 PRODUCER_EXPIRATION_MS = 24 * 60 * 60 * 1000
 
 
-class Log(ReadableLog):
+class Log(TailedLog):
     """Offsets from `log_start_offset` to below `log_end_offset`. Invariant: the last segment is active."""
 
     def __init__(
@@ -55,7 +60,7 @@ class Log(ReadableLog):
         epochs: LeaderEpochs,
         producers: Producers,
     ) -> None:
-        self.lock = threading.RLock()
+        self._make_tail(place.disk)
         self.path = place.path
         self._name = os.path.basename(place.path)
         self.directory = directory
@@ -65,7 +70,7 @@ class Log(ReadableLog):
         # Called before offsets are skipped, still under the lock: a start takes a gap for damage otherwise.
         self.on_gap: Callable[[], None] = lambda: None
         self.log_start_offset = segments.first.base_offset
-        self.log_end_offset = segments.active.next_offset()
+        self._log_end_offset = segments.active.next_offset()
         self._high_watermark: int | None = None
         self.flushed_at_ms = clock.now_ms()
         # Everything below is durable.
@@ -144,16 +149,6 @@ class Log(ReadableLog):
             now_ms,
             aborted_unknown_from=aborted_unknown_from,
         )
-
-    @property
-    def high_watermark(self) -> int:
-        """Records below are committed; retention deletes no others. With one replica that is all of them."""
-        return self.log_end_offset if self._high_watermark is None else self._high_watermark
-
-    @high_watermark.setter
-    def high_watermark(self, offset: int) -> None:
-        self._high_watermark = offset
-        self.producers.commit(offset)
 
     @property
     def last_stable_offset(self) -> int:
@@ -341,7 +336,7 @@ class Log(ReadableLog):
             raise self.directory.failure.again()
 
     def _end_at(self, next_offset: int) -> None:
-        self.log_end_offset = next_offset
+        self._log_end_offset = next_offset
         if self._high_watermark is None:
             self.producers.commit(next_offset)
         if next_offset - self.recovery_point >= self.settings.flush_messages:
@@ -458,7 +453,7 @@ class Log(ReadableLog):
         # What was cut must not come back after a crash, least of all below a recovery point.
         self._segments.active.sync()
         self._disk.sync_dir(self.path)
-        self.log_end_offset = self._segments.active.next_offset()
+        self._log_end_offset = self._segments.active.next_offset()
         self.log_start_offset = min(self.log_start_offset, self.log_end_offset)
         if self._high_watermark is not None:
             self._high_watermark = min(self._high_watermark, self.log_end_offset)
@@ -551,6 +546,7 @@ class Log(ReadableLog):
     def close(self) -> None:
         """Leave everything as a clean start expects it: flushed, with indexes and producer state written."""
         self._closed = True
+        self._close_tail()
         with self.directory.guard():
             self.remove_expired()
             if self._touched:
@@ -564,6 +560,7 @@ class Log(ReadableLog):
 
     def move(self, path: str) -> None:
         """Rename the directory, on the way to being deleted; slices already handed out stay readable."""
+        self._close_tail()
         self._truncations += 1
         self.gone = True
         self._disk.rename(self.path, path)
@@ -573,6 +570,7 @@ class Log(ReadableLog):
 
     def delete(self) -> None:
         """Remove the log and its directory; slices already handed out stay readable."""
+        self._close_tail()
         self._truncations += 1
         self.gone = True
         for segment in [*self._expired, *self._segments]:

@@ -439,13 +439,13 @@ class Logs:
             self._checkpoint_all()
 
     def _flush(self, log: Log) -> None:
-        with log.lock:
+        with log.to_read:
             late = self._clock.now_ms() - log.flushed_at_ms >= log.settings.flush_ms
             unflushed = log.unflushed(active=late)
         if unflushed.segments:
             # The disk takes its time: the lock is not held meanwhile.
             log.sync(unflushed)
-            with log.lock:
+            with log.to_read:
                 log.flushed(unflushed)
 
     def _retain(self) -> None:

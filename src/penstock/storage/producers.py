@@ -29,6 +29,7 @@ NO_COORDINATOR_EPOCH = -1
 NO_TRANSACTION = -1
 NO_SEQUENCE = -1
 NO_OFFSET = -1
+NO_EXPECTATION = -1
 EPOCH_PER_TRANSACTION = 2
 """From this transaction version on a marker carries an epoch above that of the batches it ends (KIP-890)."""
 
@@ -160,6 +161,19 @@ class Producers:
     def knows(self, producer_id: int) -> bool:
         """Whether there is something to compare its next batch with."""
         return producer_id in self._producers
+
+    def expectation(self, producer_id: int) -> tuple[int, int]:
+        """The epoch and the sequence of the next batch that `check` lets pass without a guard. NO_EXPECTATION
+        as epoch for a producer with a transaction, or of which nothing is known."""
+        producer = self._producers.get(producer_id)
+        if (
+            producer is None
+            or not producer.batches
+            or self._transactions.first_offset(producer_id) is not None
+            or self._verifications.lowest_sequence(producer_id) is not None
+        ):
+            return NO_EXPECTATION, 0
+        return producer.epoch, producer.next_sequence
 
     def check(self, header: BatchHeader, guard: Guard | None = None) -> ProducerBatch | None:
         """Of a client's batch: None when it comes next, its first copy when it is a duplicate."""

@@ -9,7 +9,7 @@ when to roll, what to append and which transactions were aborted; recovery decid
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from random import Random
 from typing import NamedTuple
 
@@ -376,6 +376,33 @@ class Segment:
         self._tail_position = position
         self.size = position + len(data)
         return position
+
+    @property
+    def active_file(self) -> File | None:
+        """The file of a segment that is appended to."""
+        return None if self.sealed else self._file
+
+    @property
+    def rolling_timestamp(self) -> int:
+        """From which `segment.ms` counts; NO_TIMESTAMP when it counts from the segment's making."""
+        if self._rolling_timestamp is None:
+            self._rolling_timestamp = self.first_timestamp()
+        return self._rolling_timestamp
+
+    def entries_left(self, limits: RollLimits) -> int:
+        """How many batches there may be at least before the indexes are full."""
+        offsets, times = self.indexes
+        return min(limits.offset_entries - len(offsets), limits.time_entries - len(times))
+
+    def extended(self, headers: Iterable[BatchHeader]) -> None:
+        """Account for batches that the log's tail has written behind the others (`penstock.storage.tail`)."""
+        assert self._file is not None
+        assert not self.sealed
+        for header in headers:
+            self._tail_offset, self._tail_position = header.base_offset, self.size
+            self.note(self.size, header.size_bytes, header.last_offset, header.max_timestamp)
+            self.size += header.size_bytes
+        self._file.extended(self.size)
 
     def note(self, position: int, size_bytes: int, last_offset: int, max_timestamp: int) -> None:
         """Account for a batch at the end: its timestamp, and an index entry where one is due."""

@@ -18,6 +18,7 @@ from typing import Any, Final, NamedTuple
 
 from penstock.security.authentication import AuthenticationFailed
 from penstock.security.oauth_login import OauthLogin
+from penstock.wire.direct_http import open_direct
 
 REQUEST_SECONDS: Final = 10.0
 _KEPT_SHARE: Final = 0.8
@@ -75,7 +76,7 @@ def _from_endpoint(login: OauthLogin) -> str:
         {"Authorization": f"Basic {basic}", "Accept": "application/json"},
     )
     try:
-        with urllib.request.urlopen(request, timeout=REQUEST_SECONDS) as answer:
+        with open_direct(request, REQUEST_SECONDS) as answer:
             found = json.loads(answer.read(_MOST_BYTES))
     except urllib.error.HTTPError as error:
         raise AuthenticationFailed(f"{login.endpoint} gives no token: it answers {error.code}") from None

@@ -1,4 +1,4 @@
-"""DescribeConfigs, v1-v4: the settings of topics, of groups and of this broker."""
+"""DescribeConfigs, v1-v4: the settings of topics, of groups and of this broker, and its loggers."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any, Final
 
 from penstock.controller.image import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE
 from penstock.controller.topics import check_name
+from penstock.handlers import broker_loggers
+from penstock.handlers.broker_loggers import BROKER_LOGGER
 from penstock.handlers.config_entries import ConfigEntries
 from penstock.handlers.parts import MetadataParts
 from penstock.handlers.reply import Reply
@@ -83,6 +85,10 @@ def _entries(request: Request, broker: MetadataParts, kind: int, name: str) -> l
         if not request.may(broker, Operation.DESCRIBE_CONFIGS, ResourceType.GROUP, name):
             raise KafkaError(ErrorCode.GROUP_AUTHORIZATION_FAILED, f"Not authorized to describe {name}.")
         return ConfigEntries(broker).group(name)
+    if kind == BROKER_LOGGER:
+        if not request.may(broker, Operation.DESCRIBE_CONFIGS, ResourceType.CLUSTER):
+            raise KafkaError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "Not authorized to describe the broker.")
+        return broker_loggers.entries(name, broker.settings.node_id)
     raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unsupported resource type: {kind}")
 
 

@@ -63,7 +63,7 @@ def _directory(broker: DataParts, directory: LogDirectory, logs: Named) -> dict[
 
 
 def _log(index: int, log: Log) -> dict[str, Any]:
-    with log.lock:
+    with log.to_read:
         return {
             "partition_index": index,
             "partition_size": log.size_bytes,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from penstock.controller.image import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE
+from penstock.handlers.broker_loggers import BROKER_LOGGER
 from penstock.handlers.parts import MetadataParts
 from penstock.handlers.reply import Reply
 from penstock.handlers.request import Request
@@ -20,7 +21,6 @@ from penstock.security.operations import Operation, ResourceType
 
 VERSIONS: Final = (0, 1)
 ACCESS: Final = (Access(Operation.DESCRIBE_CONFIGS, ResourceType.CLUSTER),)
-BROKER_LOGGER: Final = 8
 CLIENT_METRICS: Final = 16
 KNOWN_TYPES: Final = frozenset(
     {TOPIC_RESOURCE, BROKER_RESOURCE, BROKER_LOGGER, CLIENT_METRICS, GROUP_RESOURCE}

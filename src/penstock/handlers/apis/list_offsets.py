@@ -51,7 +51,7 @@ def _answer(
 ) -> OffsetAnswer:
     try:
         partition = broker.partitions.get(topic, query.partition)
-        with partition.lock:
+        with partition.to_read:
             partition.check_leads()
             partition.check_epoch(query.current_leader_epoch)
             end = _end(partition, wanted, query.timestamp)

@@ -18,7 +18,7 @@ def nearest_replica(broker: ReadsMetadata, partition: Partition, rack: str, offs
     if settings.replica_selector_class != RACK_AWARE or settings.broker_rack == rack:
         return None
     brokers = broker.controller.image.brokers
-    with partition.lock:
+    with partition.to_read:
         leading = partition.leadership
         if leading is None:
             return None

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 from penstock.handlers.broker import Broker
+from penstock.metrics.traffic import Traffic
 from penstock.replication.surroundings import Surroundings
 from penstock.replication.throttle import ReplicationThrottle
 from penstock.server.cluster.isr_changes import IsrChanges
@@ -50,7 +52,15 @@ def build_replication(
         isr_changes.wanted,
         ReplicationThrottle(ground.clock, lambda: broker.settings.leader_replication_throttled_rate),
         ReplicationThrottle(ground.clock, lambda: broker.settings.follower_replication_throttled_rate),
+        produced=partial(_count_produced, broker.metrics.traffic),
     )
     used = fetchers if fetchers_of is None else fetchers_of(replicas)
     follower = MetadataFollower(broker, logs, surroundings, used, ground.together)
     return Replication(isr_changes, fetchers, follower)
+
+
+def _count_produced(traffic: Traffic, topic: str, requests: int, size_bytes: int, records: int) -> None:
+    counts = traffic.of(topic)
+    counts.produce_requests += requests
+    counts.bytes_in += size_bytes
+    counts.messages_in += records

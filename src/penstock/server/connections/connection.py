@@ -20,6 +20,7 @@ from penstock.server.connections.sasl import MAX_FRAME_BYTES
 from penstock.server.connections.session import Session
 from penstock.server.connections.transport import ConnectionLost, Transport
 from penstock.server.connections.turns import Turns
+from penstock.settings.log_context import CURRENT_REQUEST
 
 _log = logging.getLogger(__name__)
 
@@ -50,6 +51,8 @@ class Connection:
         self._session = session
         self._clock = commons.clock
         self._host = host
+        self._plain = session.plain
+        self._fd = transport.plain_fd
         self._share = Share(commons.memory, transport.shut)
         self._frames = FrameReceiver(transport, max_frame_bytes, self._share)
         self._answers = FrameSender(transport)
@@ -60,6 +63,7 @@ class Connection:
         self._closing = False
 
     def run(self) -> None:
+        CURRENT_REQUEST.set(self._session.current)  # of this thread, which serves no other connection
         try:
             self._session.identify(self._transport.open())
             self._meet()
@@ -70,6 +74,8 @@ class Connection:
                     self._frames.rest()
                     self._mute(throttle_ms)
             self._answers.flush()
+            if self._session.has_ended and not self._closing:
+                self._transport.linger()
         except ConnectionLost as lost:
             _log.debug("connection lost: %s", lost)
         except (MalformedMessage, HangUp, NoRoom) as problem:
@@ -126,7 +132,13 @@ class Connection:
     def _next_frame(self) -> memoryview | None:
         """Answers leave before anything is waited for."""
         frame = self._frames.next_nowait()
-        if frame is None and self._frames.is_between_frames:
+        if frame is None and self._plain is not None and self._fd is not None:
+            self._end_turn()
+            self._frames.converse(self._fd, self._plain, self._answers.take_held())
+            frame = self._frames.next_nowait()
+            if frame is not None and len(frame) < AHEAD_BYTES and _is_produce(frame):
+                self._has_turn = self._turns.take()
+        elif frame is None and self._frames.is_between_frames:
             has_turn, self._has_turn = self._has_turn, False  # whatever happens, it is given up
             self._has_turn = self._frames.exchange(self._turns, self._answers.take_held(), has_turn)
             frame = self._frames.next_nowait()
@@ -179,7 +191,9 @@ class Connection:
         try:
             return self._settle(wait)
         finally:
-            requests.ended_waiting(local_seconds, self._clock.monotonic() - began, weight)
+            waited_s = self._clock.monotonic() - began
+            requests.ended_waiting(local_seconds, waited_s, weight)
+            self._session.current.took(local_seconds + waited_s, waited_s)
 
     def _send_timed(self, header: bytes, parts: Sequence[Part], requests: ApiRequests, weight: int) -> None:
         began = self._clock.monotonic()

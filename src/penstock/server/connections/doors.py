@@ -36,6 +36,7 @@ from penstock.security.scram import (
     TokenLogin,
     salt_of,
 )
+from penstock.server.connections.plain import PlainRequests, new_conversation, new_plain
 from penstock.server.connections.sasl import SaslConversation
 from penstock.server.connections.session import Session
 from penstock.server.connections.tls import TlsTransport
@@ -53,7 +54,8 @@ class Doors:
     def __init__(self, broker: Broker, listeners: Iterable[Listener]) -> None:
         """SettingError when a listener cannot be protected as the settings say."""
         decoy_key = secrets.token_bytes(32)
-        self._doors = {one.name: _Door(broker, one, decoy_key) for one in listeners}
+        plain = new_plain(broker)
+        self._doors = {one.name: _Door(broker, one, decoy_key, plain) for one in listeners}
 
     def transport(self, listener: Listener, sock: socket.socket) -> Transport:
         return self._doors[listener.name].transport(sock)
@@ -68,8 +70,11 @@ class Doors:
 
 
 class _Door:
-    def __init__(self, broker: Broker, listener: Listener, decoy_key: bytes) -> None:
+    def __init__(
+        self, broker: Broker, listener: Listener, decoy_key: bytes, plain: PlainRequests | None
+    ) -> None:
         self._broker = broker
+        self._plain = plain
         self._listener = listener
         self._decoy_key = decoy_key
         self._closed_at_end: list[Callable[[], None]] = []
@@ -102,7 +107,8 @@ class _Door:
             clock = broker.clock
             machine = SaslAuthentication(self._offered, clock.now_ms, self._security.max_session_ms)
             sasl = SaslConversation(machine, clock, broker.settings.connection_failed_authentication_delay_ms)
-        return Session(broker, self._listener.name, host, sasl=sasl)
+        plain = None if self._plain is None else new_conversation(self._plain)
+        return Session(broker, self._listener.name, host, sasl=sasl, plain=plain)
 
     def _mechanisms(self, security: ListenerSecurity) -> Mapping[str, Callable[[], Mechanism]]:
         made: dict[str, Callable[[], Mechanism]] = {}

@@ -4,6 +4,7 @@ from files.
 
 from __future__ import annotations
 
+import os
 import struct
 from collections.abc import Sequence
 from mmap import mmap
@@ -12,7 +13,8 @@ from typing import Final
 from penstock.handlers.reply import Part
 from penstock.protocol.primitives import MalformedMessage
 from penstock.server.connections.memory import Share
-from penstock.server.connections.transport import SHORTER, ConnectionLost, Transport, not_sent
+from penstock.server.connections.plain import Conversation
+from penstock.server.connections.transport import SHORTER, ConnectionLost, Transport, not_received, not_sent
 from penstock.server.connections.turns import Turns
 from penstock.storage.slice import FileSlice
 
@@ -79,6 +81,20 @@ class FrameReceiver:
         count, has_turn = self._transport.exchange(turns, answers, space, has_turn)
         self._note(count, len(space))
         return has_turn
+
+    def converse(self, fd: int, plain: Conversation, answers: bytes) -> None:
+        """Let plain requests be served, after `answers` are sent, until there is something for Python to do.
+        The next frame need not be here as a whole then."""
+        self._space()
+        room = self._buffer[:AHEAD_BYTES]
+        try:
+            start, end = plain.converse(fd, answers, room, self._start, self._end)
+        except OSError as error:
+            raise not_received(error) from None
+        if start < 0:
+            raise not_sent(OSError(-start, os.strerror(-start)))
+        self._start, self._end = start, end
+        self._was_full = end == len(room)
 
     def receive(self) -> memoryview | None:
         """The next frame; None when the peer closed between two frames."""

@@ -9,13 +9,14 @@ import threading
 import urllib.parse
 import urllib.request
 from pathlib import Path
-from typing import IO, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
 import jwt
 
 from penstock.clock import Clock
 from penstock.security.jwks_refresh import JwksRefresh
 from penstock.security.listener_settings import Oauth
+from penstock.wire.direct_http import direct_opener
 from penstock.wire.tls import client_context
 
 FETCH_SECONDS: Final = 10.0
@@ -137,21 +138,10 @@ class FetchedKeys:
         return jwt.PyJWKSet.from_dict(json.loads(data)).keys
 
 
-class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """Keys come from the address that the settings name, and from nowhere else."""
-
-    def redirect_request(
-        self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: Any, newurl: str
-    ) -> None:
-        return None
-
-
 def _opener(oauth: Oauth) -> urllib.request.OpenerDirector:
-    """KeystoreError or OSError when the truststore of the JAAS options cannot be used."""
-    handlers: list[urllib.request.BaseHandler] = [_NoRedirects()]
-    if oauth.tls is not None:
-        handlers.append(urllib.request.HTTPSHandler(context=client_context(oauth.tls)))
-    return urllib.request.build_opener(*handlers)
+    """Keys come from the address that the settings name, and from nowhere else. KeystoreError or OSError when
+    the truststore of the JAAS options cannot be used."""
+    return direct_opener(None if oauth.tls is None else client_context(oauth.tls))
 
 
 def _chosen(keys: list[jwt.PyJWK], token: str) -> Any:

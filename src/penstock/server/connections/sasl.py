@@ -122,7 +122,7 @@ class SaslConversation:
         try:
             challenge = self._respond(data)
         except AuthenticationFailed as failure:
-            raise HangUp(f"authentication failed: {failure}") from failure
+            return SaslAnswer(b"", self._late(HangUp(f"authentication failed: {failure}")))
         return SaslAnswer(b"", Reply([challenge.data]))
 
     def _respond(self, data: bytes) -> Challenge:
@@ -135,11 +135,16 @@ class SaslConversation:
 
     def _failed(self, body: bytes) -> Wait:
         """The answer leaves late, so that guessing costs time; then the connection ends."""
+        return self._late(Reply([body]))
+
+    def _late(self, end: Reply | HangUp) -> Wait:
         self.has_failed = True
         deadline = self._clock.monotonic() + self._failure_delay_ms / 1000
-        return Wait((), deadline, partial(self._when_due, deadline, Reply([body])))
+        return Wait((), deadline, partial(self._when_due, deadline, end))
 
-    def _when_due(self, deadline: float, reply: Reply, expired: bool) -> Reply | Wait:
-        if expired or self._clock.monotonic() >= deadline:
-            return reply
-        return Wait((), deadline, partial(self._when_due, deadline, reply))
+    def _when_due(self, deadline: float, end: Reply | HangUp, expired: bool) -> Reply | Wait:
+        if not expired and self._clock.monotonic() < deadline:
+            return Wait((), deadline, partial(self._when_due, deadline, end))
+        if isinstance(end, HangUp):
+            raise end
+        return end

@@ -12,7 +12,7 @@ from penstock.handlers.broker import Broker
 from penstock.handlers.cluster_nodes import controller_listeners
 from penstock.handlers.controller_table import CONTROLLER_HANDLERS
 from penstock.handlers.forwarding import entering, forwarding
-from penstock.handlers.reply import Outcome, Wait
+from penstock.handlers.reply import NoReply, Outcome, Reply, Wait
 from penstock.handlers.request import Request
 from penstock.handlers.table import FORWARDED, HANDLERS
 from penstock.handlers.throttling import Handle, handle_timed
@@ -21,7 +21,9 @@ from penstock.protocol.apis import Api
 from penstock.protocol.header import read_request_header, response_header
 from penstock.protocol.primitives import MalformedMessage
 from penstock.security.principals import ANONYMOUS, Principal
+from penstock.server.connections.plain import Conversation
 from penstock.server.connections.sasl import SaslConversation
+from penstock.server.connections.slow_requests import CurrentRequest
 
 
 class Exchange(NamedTuple):
@@ -65,6 +67,11 @@ _CONTROLLER_ROUTES: Final = {
 """On the listeners that nodes use among themselves."""
 
 
+_PRODUCE: Final = b"\x00\x00"
+_SERVED: Final = Reply(())
+_NO_ANSWER: Final = NoReply()
+
+
 class Session:
     """State of a connection: its principal, and its listener."""
 
@@ -76,9 +83,10 @@ class Session:
         *,
         principal: Principal = ANONYMOUS,
         sasl: SaslConversation | None = None,
+        plain: Conversation | None = None,
     ) -> None:
         """`principal` is what the transport has found out. With `sasl` the client must prove another one
-        before anything but ApiVersions is served."""
+        before anything but ApiVersions is served. `plain` serves what it can of produce requests."""
         self._broker = broker
         self._listener = listener
         self._host = host
@@ -86,6 +94,8 @@ class Session:
         self._sasl = sasl
         self._requests = broker.metrics.requests
         self._now = broker.clock.monotonic
+        self.current = CurrentRequest(host, broker.settings.slow_request_ms)
+        self.plain = None if sasl is not None or listener in controller_listeners(broker) else plain
         self._routes = _CONTROLLER_ROUTES if listener in controller_listeners(broker) else _ROUTES
 
     def identify(self, principal: Principal) -> None:
@@ -105,9 +115,13 @@ class Session:
     def handle(self, frame: memoryview) -> Exchange:
         """Serve one request. `MalformedMessage` means that this connection, and no other, must be closed."""
         if self._sasl is not None and self._sasl.takes(int.from_bytes(frame[:2], "big")):
-            answer = self._sasl.handle(frame)
+            told = self._sasl.handle(frame)
             self._principal = self._sasl.authentication.principal or self._principal
-            return Exchange(*answer)
+            return Exchange(*told)
+        if self.plain is not None and bytes(frame[:2]) == _PRODUCE:
+            answer = self.plain.serve(frame)
+            if answer is not None:
+                return Exchange(answer, _SERVED if answer else _NO_ANSWER)
         (api_key, version, correlation_id, client_id), reader = read_request_header(frame)
         route = self._routes.get(api_key)
         if route is None:
@@ -121,6 +135,8 @@ class Session:
         is_seldom = number < ALL_TIMED_BEFORE
         is_timed = is_seldom or number % TIMED_EVERY == 0
         began = self._now() if is_timed else 0.0
+        self.current.api = api
+        self.current.asked = (version, correlation_id, client_id)
         request = Request(api, version, client_id or "", self._principal, self._host, self._listener, reader)
         if self._broker.quotas.limits_requests:
             outcome = handle_timed(handle, request, self._broker)
@@ -133,4 +149,5 @@ class Session:
         seconds = self._now() - began
         if not isinstance(outcome, Wait):
             requests.served.record(seconds, weight)
+            self.current.took(seconds)
         return Exchange(header, outcome, requests, weight, seconds)

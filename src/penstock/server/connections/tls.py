@@ -10,14 +10,12 @@ from typing import Final
 
 from penstock.handlers.reply import HangUp
 from penstock.security.principals import Principal
-from penstock.server.connections.transport import SHORTER, ConnectionLost, exchange_in_steps
+from penstock.server.connections.transport import LINGER_MS, SHORTER, ConnectionLost, drain, exchange_in_steps
 from penstock.server.connections.turns import Turns
 from penstock.storage.slice import FileSlice
 from penstock.wire.server_tls import ServerContext
 
 HANDSHAKE_SECONDS: Final = 10.0
-LINGER_SECONDS: Final = 0.5
-MOST_LINGERING: Final = 16  # pieces of what a refused client has sent
 _CHUNK_BYTES: Final = 256 * 1024
 
 
@@ -26,6 +24,7 @@ class TlsTransport:
     kernel."""
 
     def __init__(self, sock: socket.socket, context: ServerContext, idle_ms: int) -> None:
+        self.plain_fd: int | None = None
         self._plain = sock
         self._context = context
         self._idle_seconds = None if idle_ms < 0 else idle_ms / 1000
@@ -40,7 +39,9 @@ class TlsTransport:
             self._tls = wrapped
             wrapped.do_handshake()
         except ssl.SSLError as error:
-            self._linger()
+            with suppress(OSError):
+                socket.socket.shutdown(self._tls or self._plain, socket.SHUT_WR)
+            self.linger()  # the client reads why it was refused
             raise HangUp(f"TLS handshake failed: {_reason(error)}") from None
         except TimeoutError:
             raise HangUp(f"TLS handshake not finished within {HANDSHAKE_SECONDS:g} s") from None
@@ -51,17 +52,6 @@ class TlsTransport:
             return self._context.principal_of(wrapped.getpeercert(binary_form=True))
         except ValueError as error:
             raise HangUp(str(error)) from None
-
-    def _linger(self) -> None:
-        """Let the client read why it was refused. To close at once would reset the connection when the client
-        has sent more, and the reason would be lost on its way."""
-        sock = self._tls or self._plain
-        with suppress(OSError):
-            socket.socket.shutdown(sock, socket.SHUT_WR)
-            sock.settimeout(LINGER_SECONDS)
-            for _ in range(MOST_LINGERING):
-                if not socket.socket.recv(sock, 4096):
-                    break
 
     def receive(self, room: memoryview, *, fill: bool = False) -> int:
         assert self._tls is not None, "opened first"
@@ -97,6 +87,12 @@ class TlsTransport:
 
     def exchange(self, turns: Turns, answers: bytes, room: memoryview, has_turn: bool) -> tuple[int, bool]:
         return exchange_in_steps(self, turns, answers, room, has_turn)
+
+    def linger(self) -> None:
+        sock = self._tls or self._plain
+        with suppress(OSError):
+            sock.settimeout(LINGER_MS / 1000)
+            drain(sock)
 
     def shut(self) -> None:
         """`SSLSocket.shutdown` would forget the TLS state that the connection's thread reads with."""

@@ -20,6 +20,9 @@ from penstock.server.connections.sockets import NOT_NOW, SMALL_BYTES, receive_no
 from penstock.server.connections.turns import Turns, begins_with_produce
 from penstock.storage.slice import FileSlice
 
+LINGER_MS: Final = 500
+LINGERING_PIECES: Final = 16
+"""How much a refused client may still send; each piece has `LINGER_MS` to come."""
 SHORTER: Final = "the log became shorter while it was sent"
 
 
@@ -29,6 +32,10 @@ class ConnectionLost(Exception):
 
 class Transport(Protocol):
     """One connection's bytes."""
+
+    plain_fd: int | None
+    """The descriptor over which a native conversation may send and receive; None for a transport that changes
+    the bytes."""
 
     def open(self) -> Principal:
         """Called once, before anything else, by the connection's own thread: TLS does its handshake here.
@@ -54,6 +61,11 @@ class Transport(Protocol):
         a turn. `exchange_in_steps` does this with the other methods."""
         ...
 
+    def linger(self) -> None:
+        """Wait for a refused client to hang up, for a moment. To close at once would reset the connection if
+        the client has sent more, and some clients drop an answer that comes together with the end."""
+        ...
+
     def shut(self) -> None:
         """End the conversation from any thread: a thread that receives or sends wakes up."""
         ...
@@ -67,6 +79,7 @@ class PlainTransport:
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
         self._fd = sock.fileno()
+        self.plain_fd: int | None = self._fd
 
     def open(self) -> Principal:
         return ANONYMOUS
@@ -108,6 +121,11 @@ class PlainTransport:
             raise not_sent(OSError(-count, os.strerror(-count)))
         return count, has_turn
 
+    def linger(self) -> None:
+        with suppress(OSError):
+            set_timeouts(self._sock, LINGER_MS)
+            drain(self._sock)
+
     def shut(self) -> None:
         with suppress(OSError):  # the peer may have been faster
             self._sock.shutdown(socket.SHUT_RDWR)
@@ -126,6 +144,13 @@ def exchange_in_steps(
         transport.send(answers)
     count = transport.receive(room)
     return count, begins_with_produce(room[:count]) and turns.take()
+
+
+def drain(sock: socket.socket) -> None:
+    """Read what is left, as it comes over the network, and look at nothing."""
+    for _ in range(LINGERING_PIECES):
+        if not socket.socket.recv(sock, 4096):
+            break
 
 
 def transport_for(sock: socket.socket, idle_ms: int) -> Transport:

@@ -6,17 +6,13 @@ One thread serves one request at a time: scrapes come every few seconds, and cli
 from __future__ import annotations
 
 import logging
-import os
-import resource
 import socket
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from pathlib import Path
 from threading import Thread
 from typing import Final
 
 from penstock.metrics.text import CONTENT_TYPE, Sample, render
-from penstock.server.metrics import families as known
 
 PATH: Final = "/metrics"
 HEALTH: Final = "/health"
@@ -117,23 +113,3 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *args: object) -> None:
         """The parent writes a line for each request to standard error."""
-
-
-def process_samples(connections: int) -> Iterator[Sample]:
-    """Of the process as a whole."""
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    yield Sample(known.CONNECTIONS, {}, connections)
-    yield Sample(known.CPU, {}, used.ru_utime + used.ru_stime)
-    yield Sample(known.MEMORY, {}, _resident_bytes(used.ru_maxrss))
-    files = Path("/proc/self/fd")
-    if files.is_dir():
-        yield Sample(known.FILES, {}, len(os.listdir(files)))
-
-
-def _resident_bytes(largest_kb: int) -> int:
-    """Memory in use now; where the system does not tell, the most that it ever was."""
-    try:
-        pages = int(Path("/proc/self/statm").read_text().split()[1])
-    except OSError:
-        return largest_kb * 1024
-    return pages * os.sysconf("SC_PAGE_SIZE")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from penstock.metrics import process
 from penstock.metrics.text import Family, Kind
 
 _TOPIC: Final = "kafka_server_brokertopicmetrics_"
@@ -145,9 +146,6 @@ OFFLINE_DIRECTORIES: Final = Family(
 CONNECTIONS: Final = Family(
     "kafka_server_socket_server_metrics_connection_count", "gauge", "Connections that are open."
 )
-CPU: Final = Family("process_cpu_seconds_total", "counter", "CPU time of the process.")
-MEMORY: Final = Family("process_resident_memory_bytes", "gauge", "Memory of the process.")
-FILES: Final = Family("process_open_fds", "gauge", "Files and sockets that the process has open.")
 
 
 def families() -> list[Family]:
@@ -158,4 +156,4 @@ def families() -> list[Family]:
             found.append(value)
         elif name.isupper() and isinstance(value, dict):
             found += [each for each in value.values() if isinstance(each, Family)]
-    return found
+    return [*found, *process.FAMILIES]

@@ -26,6 +26,7 @@ _NO_LABELS: Final[Mapping[str, str]] = {}
 
 def samples(broker: Broker) -> Iterator[Sample]:
     """Everything that a broker has to say, sockets and process aside."""
+    broker.metrics.gather()
     yield from _traffic(broker)
     yield from _requests(broker)
     yield from _replicas(broker)
