@@ -1,6 +1,6 @@
 """Log aggregation: programs send their log lines to one topic, and a reader writes one file for each program.
 
-    python examples/client/log_aggregation.py DIRECTORY [SERVERS]
+    python examples/client/log_aggregation.py [SERVERS] [DIRECTORY]
 
 `TopicHandler` is a handler of Python's own logging. It never holds a program up for long: when the broker is
 away, lines wait in the producer's buffer, and are dropped when that is full.
@@ -73,4 +73,6 @@ def collect(servers: str, directory: Path, goes_on: Callable[[], bool]) -> None:
 
 
 if __name__ == "__main__":
-    collect(sys.argv[2] if len(sys.argv) > 2 else "127.0.0.1:9092", Path(sys.argv[1]), lambda: True)
+    given = [*sys.argv[1:], *("127.0.0.1:9092", "collected-logs")[len(sys.argv) - 1 :]]
+    Path(given[1]).mkdir(exist_ok=True)
+    collect(given[0], Path(given[1]), lambda: True)

@@ -1,6 +1,6 @@
 """A work queue by a share group: workers take records of the same partition, and give back what failed.
 
-    python examples/client/work_queue.py SERVERS
+    python examples/client/work_queue.py [SERVERS]
 
 More workers than partitions make sense here, and one slow record holds nobody up. Needs a cluster with share
 groups (KIP-932).
@@ -39,4 +39,5 @@ def run(servers: str, topic: str, group: str, work: Work, goes_on: Callable[[], 
 
 
 if __name__ == "__main__":
-    run(sys.argv[1], "jobs", "workers", lambda record: print(record.value), lambda: True)
+    servers = sys.argv[1] if len(sys.argv) > 1 else "127.0.0.1:9092"
+    run(servers, "jobs", "workers", lambda record: print(record.value), lambda: True)

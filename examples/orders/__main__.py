@@ -1,5 +1,6 @@
 """All services of the shop together, and a few orders.
 
+    penstock example orders
     python examples/orders [SERVERS]
 
 Stop it with Ctrl-C. The console shows the topics and the groups at work.

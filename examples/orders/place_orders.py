@@ -1,13 +1,13 @@
-"""Places orders as a web shop would, and waits until each of them is valid or has failed."""
+"""Places orders as a web shop would, and waits until each of them is valid and mailed, or has failed."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
-from shop import CUSTOMERS, ORDERS, Order, order_of, to_bytes
+from shop import CUSTOMERS, EMAILS, ORDERS, Order, order_of, to_bytes
 
-from penstock.client import Consumer, Producer, TopicPartition
+from penstock.client import Consumer, ConsumerRecord, Producer, TopicPartition
 
 EXAMPLES = (
     Order("o-1", "ann", "umbrella", 2, 30),
@@ -31,22 +31,35 @@ def place(servers: str, orders: Iterable[Order]) -> None:
 
 
 def outcome(servers: str, ids: Iterable[str]) -> dict[str, str]:
-    """The state of each, once it is final."""
+    """The state of each, once it is final and the customers of valid orders have their mails."""
+    waiting, found = set(ids), dict[str, str]()
+    for record in committed(servers, ORDERS):
+        order = order_of(record.value)
+        if order.state != "CREATED" and order.id in waiting:
+            found[order.id] = order.state
+            waiting.discard(order.id)
+        if not waiting:
+            break
+    unmailed = {order_id for order_id, state in found.items() if state == "VALIDATED"}
+    if unmailed:
+        for record in committed(servers, EMAILS):
+            unmailed.discard(record.key.decode())
+            if not unmailed:
+                break
+    return found
+
+
+def committed(servers: str, topic: str) -> Iterator[ConsumerRecord]:
+    """The committed records of a topic from its beginning, without end."""
     settings = {
         "bootstrap.servers": servers,
         "auto.offset.reset": "earliest",
         "isolation.level": "read_committed",
     }
-    waiting, found = set(ids), dict[str, str]()
     with Consumer(settings) as consumer:
-        consumer.assign([TopicPartition(ORDERS, each.partition) for each in consumer.partitions_for(ORDERS)])
-        while waiting:
-            for record in consumer.poll(1):
-                order = order_of(record.value)
-                if order.state != "CREATED" and order.id in waiting:
-                    found[order.id] = order.state
-                    waiting.discard(order.id)
-    return found
+        consumer.assign([TopicPartition(topic, each.partition) for each in consumer.partitions_for(topic)])
+        while True:
+            yield from consumer.poll(1)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -10,6 +11,7 @@ import java.util.concurrent.Future;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.admin.RemoveMembersFromConsumerGroupOptions;
+import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.producer.KafkaProducer;
@@ -80,12 +82,17 @@ public class ExceptionsCheck {
 
     public static void main(String[] arguments) throws Exception {
         servers = arguments[0];
+        if (arguments.length > 2) {
+            failover(Path.of(arguments[1]));
+            return;
+        }
         if (arguments.length > 1) {
             away(Path.of(arguments[1]));
             return;
         }
         producing();
         consuming();
+        rebalancing();
         administering();
     }
 
@@ -167,6 +174,101 @@ public class ExceptionsCheck {
             }
             return null;
         });
+    }
+
+    static void rebalancing() {
+        TopicPartition at = new TopicPartition("plain", 0);
+        Object[] eager = {"enable.auto.commit", false, "heartbeat.interval.ms", 500,
+            "partition.assignment.strategy", "org.apache.kafka.clients.consumer.RangeAssignor"};
+        tell("committing in the middle of a rebalance", () -> {
+            try (var first = consumer("moving", eager); var second = consumer("moving", eager)) {
+                first.subscribe(List.of("plain"));
+                poll(first, 40);
+                second.subscribe(List.of("plain"));
+                while (!first.assignment().isEmpty()) {
+                    second.poll(Duration.ofMillis(100));
+                    first.poll(Duration.ZERO);
+                }
+                first.commitSync(Map.of(at, new OffsetAndMetadata(0)));
+            }
+            return null;
+        });
+        tell("committing in the middle of a rebalance, after polls that ended it", () -> {
+            try (var first = consumer("moved", eager); var second = consumer("moved", eager)) {
+                first.subscribe(List.of("plain"));
+                poll(first, 40);
+                second.subscribe(List.of("plain"));
+                while (!first.assignment().isEmpty()) {
+                    second.poll(Duration.ofMillis(100));
+                    first.poll(Duration.ZERO);
+                }
+                while (first.assignment().isEmpty() && second.assignment().isEmpty()) {
+                    first.poll(Duration.ofMillis(100));
+                    second.poll(Duration.ofMillis(100));
+                }
+                (first.assignment().isEmpty() ? second : first).commitSync(Map.of(at, new OffsetAndMetadata(0)));
+            }
+            return null;
+        });
+        tell("committing in on_partitions_revoked", () -> {
+            Exception[] caught = new Exception[1];
+            try (var first = consumer("listened", eager); var second = consumer("listened", eager)) {
+                first.subscribe(List.of("plain"), new ConsumerRebalanceListener() {
+                    public void onPartitionsAssigned(Collection<TopicPartition> partitions) { }
+                    public void onPartitionsRevoked(Collection<TopicPartition> partitions) {
+                        try {
+                            first.commitSync(Map.of(at, new OffsetAndMetadata(0)));
+                        } catch (Exception error) {
+                            caught[0] = error;
+                        }
+                    }
+                });
+                poll(first, 40);
+                second.subscribe(List.of("plain"));
+                while (!first.assignment().isEmpty()) {
+                    second.poll(Duration.ofMillis(100));
+                    first.poll(Duration.ZERO);
+                }
+            }
+            if (caught[0] != null) {
+                throw caught[0];
+            }
+            return null;
+        });
+    }
+
+    /** Waits for the leader of the topic to be killed: files say when. */
+    static void failover(Path directory) throws Exception {
+        TopicPartition at = new TopicPartition("plain", 0);
+        try (var producer = producer(); var reader = consumer("failover", "enable.auto.commit", false)) {
+            producer.send(new ProducerRecord<>("plain", "before")).get();
+            reader.subscribe(List.of("plain"));
+            poll(reader, 60);
+            Files.createFile(directory.resolve("ready"));
+            await(directory.resolve("killed"));
+            tell("sending when the leader was killed", () -> producer.send(new ProducerRecord<>("plain", "after")));
+            tell("reading on when the leader was killed", () -> {
+                long deadline = System.nanoTime() + 60_000_000_000L;
+                while (System.nanoTime() < deadline) {
+                    for (var record : reader.poll(Duration.ofMillis(500))) {
+                        if (record.value().equals("after")) {
+                            return null;
+                        }
+                    }
+                }
+                throw new IllegalArgumentException("the record did not come");
+            });
+            tell("committing when a broker was killed", () -> { reader.commitSync(); return null; });
+        }
+        try (var producer = producer("transactional.id", "failover")) {
+            tell("a transaction when a broker was killed", () -> {
+                producer.initTransactions();
+                producer.beginTransaction();
+                producer.send(new ProducerRecord<>("plain", "a")).get();
+                producer.commitTransaction();
+                return null;
+            });
+        }
     }
 
     static void administering() {

@@ -5,13 +5,16 @@ Thin over `admin.Admin`, whose deadline and errors it shares. Called by `Admin` 
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from penstock.client.cluster_defaults import ClusterDefaults
+from penstock.client.cluster_defaults import SOURCES, ClusterDefaults
+from penstock.client.direct import Direct, check
 from penstock.client.errors import InvalidValue
 from penstock.client.librdkafka import admin_binding
 from penstock.client.metadata import ConfigEntry, ConfigSynonym
+from penstock.protocol.apis import Api
 
 if TYPE_CHECKING:
     from penstock.client.admin import Admin
@@ -65,6 +68,17 @@ class Configs:
         entries = self._admin.result(futures[resource], f"read the settings of {owner}", _topic(owner))
         return [_config_entry(entry) for _, entry in sorted(entries.items())]
 
+    def of_new_topic(self) -> list[ConfigEntry]:
+        """What a topic would have that were created now without settings of its own. The broker is asked to
+        create one, and not to do it."""
+        name = f"penstock-defaults-{uuid.uuid4()}"
+        topic = {"name": name, "num_partitions": 1, "replication_factor": 1, "assignments": [], "configs": []}
+        fields = {"topics": [topic], "timeout": int(self._admin.timeout_s * 1000), "validate_only": True}
+        answer = Direct(self._admin.connection).ask(Api.CREATE_TOPICS, fields, (5, 7))
+        (result,) = answer.topics
+        check(result, "read the settings of new topics")
+        return sorted((_entry_of_new(found) for found in result.configs or ()), key=lambda each: each.name)
+
     def alter(self, owner: Owner, changes: Iterable[Alteration], *, validate_only: bool = False) -> None:
         """All of the changes or none; what is not named stays as it is."""
         wanted = [_checked(change) for change in changes]
@@ -102,6 +116,12 @@ def _checked(change: Alteration) -> Alteration:
 
 def _topic(owner: Owner) -> str | None:
     return owner.name if owner.kind == "TOPIC" else None
+
+
+def _entry_of_new(found: Any) -> ConfigEntry:
+    source = SOURCES.get(int(found.config_source), "UNKNOWN_CONFIG")
+    is_default = source == "DEFAULT_CONFIG"
+    return ConfigEntry(found.name, found.value, is_default, found.is_sensitive, source, found.read_only)
 
 
 def _config_entry(entry: Any) -> ConfigEntry:

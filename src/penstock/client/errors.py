@@ -139,6 +139,13 @@ class BrokerRefused(ClientError):
         super().__init__(message)
 
 
+def is_denied(error: ClientError) -> bool:
+    """Whether the broker does not let this principal: by the name of Kafka's code. An `ApiException` of
+    `penstock.client.api` keeps it in `error_name`."""
+    name = error.kafka_code if isinstance(error, BrokerRefused) else getattr(error, "error_name", None)
+    return isinstance(name, str) and name.endswith("AUTHORIZATION_FAILED")
+
+
 UNREACHABLE = {
     "_TRANSPORT",
     "_ALL_BROKERS_DOWN",

@@ -217,14 +217,16 @@ class SchemaRegistry:
             found[name] = referred.text
 
     def _ask_one(self, method: str, url: str, body: Any) -> Any:
-        from urllib.request import Request, urlopen
+        from urllib.request import Request
+
+        from penstock.wire.direct_http import open_direct
 
         data = None if body is None else json.dumps(body).encode()
         headers = {"Accept": _JSON, "Content-Type": _JSON}
         if self._authorization:
             headers["Authorization"] = self._authorization
         request = Request(url, data, headers, method=method)
-        with urlopen(request, timeout=self._timeout_seconds, context=self._context(url)) as answer:
+        with open_direct(request, self._timeout_seconds, self._context(url)) as answer:
             text = answer.read(ANSWER_BYTES_MAX + 1)
         if len(text) > ANSWER_BYTES_MAX:
             raise ValueError(f"an answer of more than {ANSWER_BYTES_MAX} bytes")

@@ -1,13 +1,15 @@
-"""`ShareGroups`: share groups (KIP-932) for services, with their errors. Called by the REST Proxy.
+"""`ShareGroups`: share groups (KIP-932) for services, with their errors. Called by the REST Proxy and the
+console.
 
 librdkafka's administration does not know share groups, so the requests go over our own connection.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Final
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import contextmanager, nullcontext
+from typing import Final, TypeVar
 
 from penstock.client.api.admin.share_groups import ShareGroupDescription
 from penstock.client.api.exceptions import ApiException, KafkaException, TimeoutException
@@ -16,26 +18,33 @@ from penstock.client.errors import BrokerRefused, BrokerUnreachable, ClientError
 from penstock.client.librdkafka import Connection
 from penstock.protocol.topic_partition import TopicPartition
 
+T = TypeVar("T")
+
 _SHARE: Final = "share"
 _NOT_FOUND: Final = "GROUP_ID_NOT_FOUND"
 
 
 class ShareGroups:
-    """Each call has connections of its own: they are rare."""
+    """Each call has connections of its own: calls are rare. Callers that ask often give an admin to keep."""
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+    def __init__(self, connection: Connection, kept: DirectAdmin | None = None) -> None:
+        self._connection, self._kept = connection, kept
 
     def describe_all(self) -> list[ShareGroupDescription]:
         """Every share group; one that ends meanwhile is left out."""
         with self._asking("") as admin:
-            names = [each.group_id for each in admin.list_groups(types=(_SHARE,)).all().result()]
-            futures = admin.describe_share_groups(names).values() if names else {}
-            found = {name: future.exception() for name, future in futures.items()}
-            for error in found.values():
-                if error is not None and not _is_missing(error):
-                    raise error
-            return [futures[name].result() for name, error in found.items() if error is None]
+            return _described(admin)
+
+    def describe_all_with_places(self) -> list[tuple[ShareGroupDescription, dict[tuple[str, int], int]]]:
+        """Every share group, and where it goes on in each partition that it has read."""
+        with self._asking("") as admin:
+            groups = _described(admin)
+            places = _there(admin.list_share_group_offsets({each.group_id: None for each in groups}).values())
+            return [
+                (group, {(at.topic, at.partition): info.start_offset for at, info in mine.items()})
+                for group in groups
+                if (mine := places.get(group.group_id)) is not None
+            ]
 
     def describe(self, group_id: str) -> ShareGroupDescription:
         with self._asking(group_id) as admin:
@@ -46,6 +55,12 @@ class ShareGroups:
         with self._asking(group_id) as admin:
             return sorted(admin.list_share_group_offsets(group_id).result()[group_id])
 
+    def set_places(self, group_id: str, places: Mapping[tuple[str, int], int]) -> None:
+        """Kafka refuses while the group has members."""
+        with self._asking(group_id) as admin:
+            wanted = {TopicPartition(*at): offset for at, offset in places.items()}
+            admin.alter_share_group_offsets(group_id, wanted).result()
+
     def delete(self, group_id: str) -> None:
         """Kafka refuses while the group has members."""
         with self._asking(group_id) as admin:
@@ -54,7 +69,7 @@ class ShareGroups:
 
     @contextmanager
     def _asking(self, group_id: str) -> Iterator[DirectAdmin]:
-        with DirectAdmin(self._connection) as admin:
+        with nullcontext(self._kept) if self._kept else DirectAdmin(self._connection) as admin:
             try:
                 yield admin
             except KafkaException as error:
@@ -69,6 +84,20 @@ class ShareGroups:
         if name == "UNSUPPORTED_VERSION":
             return Unsupported(str(error))
         return BrokerRefused(str(error), name)
+
+
+def _described(admin: DirectAdmin) -> list[ShareGroupDescription]:
+    names = [each.group_id for each in admin.list_groups(types=(_SHARE,)).all().result()]
+    return list(_there(admin.describe_share_groups(names).values()).values()) if names else []
+
+
+def _there(futures: Mapping[str, Future[T]]) -> dict[str, T]:
+    """The answers by group, without groups that have ended meanwhile."""
+    found = {name: future.exception() for name, future in futures.items()}
+    for error in found.values():
+        if error is not None and not _is_missing(error):
+            raise error
+    return {name: futures[name].result() for name, error in found.items() if error is None}
 
 
 def _is_missing(error: BaseException) -> bool:

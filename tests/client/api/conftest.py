@@ -19,6 +19,7 @@ SETTINGS = {
     "auto.create.topics.enable": "false",
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
     "super.users": "User:ANONYMOUS",
+    "group.min.session.timeout.ms": "500",
 }
 
 

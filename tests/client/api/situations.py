@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +16,7 @@ from penstock.client import (
     NewTopic,
     OffsetAndMetadata,
     Producer,
+    RebalanceListener,
     SerializationException,
     StringDeserializer,
     StringSerializer,
@@ -49,6 +50,7 @@ def outcome(run: Callable[[], Any]) -> str:
 class Situations:
     def __init__(self, servers: str) -> None:
         self.servers = servers
+        self.member: Consumer
 
     def producer(self, **more: Any) -> Producer:
         named = {name.replace("_", "."): value for name, value in more.items()}
@@ -80,7 +82,7 @@ class Situations:
                 break
 
     def all(self) -> Told:
-        found = {**self.producing(), **self.consuming(), **self.administering()}
+        found = {**self.producing(), **self.consuming(), **self.rebalancing(), **self.administering()}
         return {name: outcome(run) for name, run in found.items()}
 
     def producing(self) -> dict[str, Callable[[], Any]]:
@@ -127,6 +129,13 @@ class Situations:
             "committing after the group gave the member up": self._removed,
         }
 
+    def rebalancing(self) -> dict[str, Callable[[], Any]]:
+        return {
+            "committing in the middle of a rebalance": self._moving,
+            "committing in the middle of a rebalance, after polls that ended it": self._moved,
+            "committing in on_partitions_revoked": self._listened,
+        }
+
     def administering(self) -> dict[str, Callable[[], Any]]:
         wrong = {"retention.ms": "soon"}
         return {
@@ -165,6 +174,34 @@ class Situations:
         )
         late.close(0)
         full.close(0)
+        return told
+
+    def failover(self, directory: Path) -> Told:
+        """Waits for the leader of the topic to be killed: files say when."""
+        told = {}
+        with self.producer() as producer, self.consumer("failover", enable_auto_commit=False) as reader:
+            producer.send("plain", "before").result(60)
+            reader.subscribe(["plain"])
+            self.poll(reader, 60)
+            (directory / "ready").touch()
+            _await(directory / "killed")
+            told["sending when the leader was killed"] = outcome(lambda: producer.send("plain", "after"))
+
+            def read_on() -> None:
+                deadline = time.monotonic() + 60
+                while not any(record.value == "after" for record in reader.poll(0.5)):
+                    assert time.monotonic() < deadline, "the record did not come"
+
+            told["reading on when the leader was killed"] = outcome(read_on)
+            told["committing when a broker was killed"] = outcome(reader.commit_sync)
+        with self.producer(transactional_id="failover") as producer:
+
+            def transact() -> None:
+                producer.init_transactions()
+                with producer.transaction():
+                    producer.send("plain", "a").result(60)
+
+            told["a transaction when a broker was killed"] = outcome(transact)
         return told
 
     @contextmanager
@@ -216,6 +253,52 @@ class Situations:
             first.send("plain", "a").result(30)
             second.init_transactions()
             first.commit_transaction()
+
+    @contextmanager
+    def _two(
+        self, group: str, listener: RebalanceListener | None = None
+    ) -> Iterator[tuple[Consumer, Consumer]]:
+        """Two members; the first has given its partition back, and the group has not given it away again."""
+        eager = {
+            "enable_auto_commit": False,
+            "heartbeat_interval_ms": 500,
+            "partition_assignment_strategy": "org.apache.kafka.clients.consumer.RangeAssignor",
+        }
+        with self.consumer(group, **eager) as first, self.consumer(group, **eager) as second:
+            self.member = first
+            first.subscribe(["plain"], listener)
+            self.poll(first, 40)
+            second.subscribe(["plain"])
+            while first.assignment():
+                second.poll(0.1)
+                first.poll(0)
+            yield first, second
+
+    def _moving(self) -> None:
+        with self._two("moving") as (first, _):
+            first.commit_sync({AT: OffsetAndMetadata(0)})
+
+    def _moved(self) -> None:
+        with self._two("moved") as (first, second):
+            while not (first.assignment() or second.assignment()):
+                first.poll(0.1)
+                second.poll(0.1)
+            (first if first.assignment() else second).commit_sync({AT: OffsetAndMetadata(0)})
+
+    def _listened(self) -> None:
+        caught: list[Exception] = []
+
+        class Commits(RebalanceListener):
+            def on_partitions_revoked(_, partitions: Sequence[TopicPartition]) -> None:  # noqa: N805
+                try:
+                    self.member.commit_sync({AT: OffsetAndMetadata(0)})
+                except Exception as error:
+                    caught.append(error)
+
+        with self._two("listened", Commits()):
+            pass
+        if caught:
+            raise caught[0]
 
     def _removed(self) -> None:
         with self.consumer("removed", heartbeat_interval_ms=500, enable_auto_commit=False) as consumer:

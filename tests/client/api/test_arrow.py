@@ -11,6 +11,7 @@ import pytest
 from penstock.client import Consumer, Producer, RebalanceListener, TopicPartition
 from penstock.client.api.exceptions import (
     IllegalStateException,
+    KafkaException,
     SerializationException,
     UnknownTopicOrPartitionException,
     WakeupException,
@@ -155,3 +156,46 @@ def test_an_unknown_topic_is_an_error(bootstrap: str) -> None:
     settings = {"bootstrap.servers": bootstrap, "delivery.timeout.ms": 5000}
     with Producer(settings) as producer, pytest.raises(UnknownTopicOrPartitionException):
         producer.send_arrow("nonesuch", pa.record_batch({"value": [b"v"]}))
+
+
+def test_a_batch_that_the_broker_refuses_is_raised_by_flush_and_by_every_later_call(
+    bootstrap: str, topic_of: Callable[..., str]
+) -> None:
+    """Rows are sent by a thread of the producer: what it meets must come to the caller."""
+    topic = topic_of(message_timestamp_before_max_ms="1000")
+    old = pa.record_batch({"value": [b"v"], "timestamp": pa.array([1], pa.timestamp("ms", tz="UTC"))})
+    producer = Producer({"bootstrap.servers": bootstrap})
+    producer.send_arrow(topic, old)
+    with pytest.raises(KafkaException, match="INVALID_TIMESTAMP"):
+        producer.flush(20)
+    with pytest.raises(KafkaException):
+        producer.flush(20)
+    producer.close()
+
+
+def test_many_batches_of_several_partitions_arrive_once_and_in_order(
+    bootstrap: str, topic_of: Callable[..., str]
+) -> None:
+    """More than fits into the buffer, so packing waits for sending."""
+    topic, count = topic_of(3), 60_000
+    with Producer({"bootstrap.servers": bootstrap, "buffer.memory": 4_000_000}) as producer:
+        for first in range(0, count, 5_000):
+            numbers = range(first, first + 5_000)
+            producer.send_arrow(
+                topic,
+                pa.record_batch(
+                    {
+                        "key": [b"%d" % (number % 7) for number in numbers],
+                        "value": [b"%0100d" % number for number in numbers],
+                    }
+                ),
+            )
+        producer.flush(60)
+        assert producer.metrics()["record-send-total"] == count
+    with reader(bootstrap, topic) as consumer:
+        found = rows_of(consumer, count)
+    by_partition: dict[int, list[int]] = {}
+    for partition, value in zip(found["partition"].to_pylist(), found["value"].to_pylist(), strict=True):
+        by_partition.setdefault(partition, []).append(int(value))
+    assert all(values == sorted(values) for values in by_partition.values())
+    assert sorted(number for values in by_partition.values() for number in values) == list(range(count))

@@ -1,5 +1,5 @@
-"""Java's client and ours in the same situations: the same exceptions, in the same places. docs/client.md has
-the table, which is checked here."""
+"""Java's client and ours in the same situations: the same exceptions, in the same places. The table of
+docs/client-exceptions.md is checked here."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ import pytest
 
 from penstock.client import Admin, NewTopic, Producer
 from penstock.testing import Broker
+from penstock.testing.cluster import Cluster
 from tests.client.api.situations import Situations, Told
+from tests.faults.clusters import QUICK
 from tests.peers.java_programs import JavaPrograms
 
-DOCUMENT = Path(__file__).parents[3] / "docs" / "client.md"
+DOCUMENT = Path(__file__).parents[3] / "docs" / "client-exceptions.md"
 BEGIN, END = "<!-- situations -->", "<!-- end of the situations -->"
 TOPICS = {
     "plain": {},
@@ -62,13 +64,29 @@ def while_away(data: Path, run: Callable[[str, Path], Told], directory: Path) ->
     return found[0]
 
 
+def while_failing_over(data: Path, run: Callable[[str, Path], Told], directory: Path) -> Told:
+    """Three nodes; the leader of the topic is killed and stays away."""
+    directory.mkdir()
+    data.mkdir()
+    found: list[Told] = []
+    with Cluster(data, settings=QUICK) as cluster:
+        cluster.create_topic("plain")
+        worker = threading.Thread(target=lambda: found.append(run(cluster.bootstrap_servers, directory)))
+        worker.start()
+        _await(directory / "ready", worker)
+        cluster.brokers[cluster.leader_of("plain")].kill()
+        (directory / "killed").touch()
+        worker.join(180)
+    return found[0]
+
+
 def _await(file: Path, worker: threading.Thread) -> None:
     while not file.exists():
         assert worker.is_alive(), "the client ended before it should"
         worker.join(0.05)
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_the_same_exceptions_as_javas_client(
     java_programs: JavaPrograms, tmp_path: Path, long_form: bool
 ) -> None:
@@ -84,6 +102,18 @@ def test_the_same_exceptions_as_javas_client(
         )
         ours |= while_away(
             tmp_path / "python", lambda servers, files: Situations(servers).away(files), tmp_path / "files"
+        )
+        theirs |= while_failing_over(
+            tmp_path / "java-nodes",
+            lambda servers, files: of_java(
+                java_programs.run("ExceptionsCheck", servers, str(files), "failover")
+            ),
+            tmp_path / "java-failover",
+        )
+        ours |= while_failing_over(
+            tmp_path / "nodes",
+            lambda servers, files: Situations(servers).failover(files),
+            tmp_path / "failover",
         )
     assert ours == theirs
     shown = told_in(DOCUMENT)

@@ -35,3 +35,11 @@ def test_the_list_is_javas(name: str, request: pytest.FixtureRequest) -> None:
     command = ["javap", "-cp", str(jar), f"org.apache.kafka.clients.{PACKAGES[name]}.{name}"]
     shown = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
     assert sorted(set(re.findall(r"(\w+)\(", shown))) == METHODS[name]
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_is_called_by_tests_that_run_against_both_brokers(name: str) -> None:
+    """Those that take `bootstrap` do: Penstock's broker, and with --apache Apache Kafka's."""
+    texts = [path.read_text() for path in sorted(Path(__file__).parent.glob("test_*.py"))]
+    calls = "\n".join(text for text in texts if "bootstrap: str" in text)
+    assert not [each for each in METHODS[name] if not re.search(rf"[.\"]{snake_case(each)}\b", calls)]

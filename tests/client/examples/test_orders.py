@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import subprocess
 import sys
@@ -10,10 +11,8 @@ from pathlib import Path
 import pytest
 
 from penstock.client import Consumer, TopicPartition
+from penstock.console.client_backend import ClientBackend
 from penstock.testing import Broker
-from tests.examples.loading import EXAMPLES
-
-SHOP = EXAMPLES / "orders"
 
 
 @pytest.mark.timeout(300)
@@ -21,7 +20,8 @@ def test_the_shop_decides_every_order_once(tmp_path: Path) -> None:
     with Broker() as broker:
         servers = broker.bootstrap_servers
         index = tmp_path / "index.db"
-        command = [sys.executable, str(SHOP), servers, str(index), "once"]
+        command = [sys.executable, "-m", "penstock", "example", "orders", "--bootstrap-servers", servers]
+        command += ["--", str(index), "once"]
         done = subprocess.run(command, capture_output=True, text=True, timeout=280, check=True)
         states = dict(line.split() for line in done.stdout.splitlines() if line.startswith("o-"))
         assert states == {
@@ -43,3 +43,14 @@ def test_the_shop_decides_every_order_once(tmp_path: Path) -> None:
                     order = json.loads(record.value)
                     decided += [order["id"]] if order["state"] != "CREATED" else []
         assert sorted(decided) == sorted(states)
+        topics, groups = asyncio.run(shown_by_the_console(servers))
+        assert {"orders", "order-validations"} <= topics
+        assert {"fraud", "inventory", "details", "aggregator", "mailer"} <= groups
+
+
+async def shown_by_the_console(servers: str) -> tuple[set[str], set[str]]:
+    """The topics and groups that the console has from this cluster."""
+    backend = ClientBackend(servers)
+    snapshot, now = await backend.snapshot(), await backend.groups()
+    await backend.close()
+    return {topic.name for topic in snapshot.topics}, {group.group_id for group in now.groups}

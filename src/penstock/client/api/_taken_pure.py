@@ -1,4 +1,5 @@
-"""The part of a poll that each record passes: messages of librdkafka as records of bytes.
+"""The part of a poll that each record passes: messages of librdkafka are checked, and become records of bytes
+when somebody looks at them.
 
 Two twins have it: `_taken_native` (Cython), which is there when a compiler was found at installation, and
 this one. `penstock.client.api.taken` chooses.
@@ -15,33 +16,31 @@ TIMESTAMP_TYPES: Final = {1: "CreateTime", 2: "LogAppendTime"}
 """Java's names for librdkafka's numbers."""
 
 
-def plain_records(messages: Sequence[Any]) -> tuple[list[ConsumerRecord], list[ConsumerRecord]] | None:
-    """The records, and the last one of each run of a partition. None where a message is an error or where the
-    offsets of a partition do not rise: then the long way looks at each message."""
-    new, make, types = tuple.__new__, ConsumerRecord, TIMESTAMP_TYPES
-    records: list[ConsumerRecord] = []
-    ends: list[ConsumerRecord] = []
-    seen: set[tuple[str, int]] = set()
-    topic, partition, last = "", -1, -1
+def last_messages(messages: Sequence[Any]) -> list[Any] | None:
+    """The last message of each partition. None where a message is an error or where the offsets of a
+    partition do not rise: then the long way looks at each message."""
+    last: dict[tuple[str, int], Any] = {}
     for message in messages:
         if message.error() is not None:
             return None
-        offset = message.offset()
-        if message.partition() != partition or message.topic() != topic:
-            if records:
-                ends.append(records[-1])
-            topic, partition = message.topic(), message.partition()
-            if (topic, partition) in seen:
-                return None
-            seen.add((topic, partition))
-        elif offset <= last:
+        at = message.topic(), message.partition()
+        before = last.get(at)
+        if before is not None and message.offset() <= before.offset():
             return None
-        last = offset
+        last[at] = message
+    return list(last.values())
+
+
+def plain_records(messages: Sequence[Any]) -> list[ConsumerRecord]:
+    """Messages without an error as records."""
+    new, make, types = tuple.__new__, ConsumerRecord, TIMESTAMP_TYPES
+    records: list[ConsumerRecord] = []
+    for message in messages:
         kind, timestamp = message.timestamp()
         fields = (
-            topic,
-            partition,
-            offset,
+            message.topic(),
+            message.partition(),
+            message.offset(),
             timestamp if kind else -1,
             message.key(),
             message.value(),
@@ -51,6 +50,4 @@ def plain_records(messages: Sequence[Any]) -> tuple[list[ConsumerRecord], list[C
             None,
         )
         records.append(new(make, fields))
-    if records:
-        ends.append(records[-1])
-    return records, ends
+    return records

@@ -12,12 +12,15 @@ import re
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from threading import Event
 from types import TracebackType
-from typing import Any, Final, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, Self, TypeVar
 
+from penstock.client.api.commits import CommitCallback
 from penstock.client.api.consumer import Consumer
-from penstock.client.api.exceptions import ProducerFencedException, WakeupException
+from penstock.client.api.exceptions import ProducerFencedException
 from penstock.client.api.futures import RecordFuture, WouldBlock
+from penstock.client.api.metadata import PartitionInfo
 from penstock.client.api.producer import Producer
 from penstock.client.api.rebalancing import RebalanceListener
 from penstock.client.api.records import (
@@ -28,6 +31,9 @@ from penstock.client.api.records import (
     RecordMetadata,
 )
 from penstock.protocol.topic_partition import TopicPartition
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -62,6 +68,22 @@ class AsyncProducer:
         self, offsets: Mapping[TopicPartition, OffsetAndMetadata | int], group_metadata: Any
     ) -> None:
         await asyncio.to_thread(self._producer.send_offsets_to_transaction, offsets, group_metadata)
+
+    async def partitions_for(self, topic: str) -> list[PartitionInfo]:
+        return await asyncio.to_thread(self._producer.partitions_for, topic)
+
+    async def send_arrow(self, topic: str, batch: pa.RecordBatch) -> None:
+        await asyncio.shield(asyncio.to_thread(self._producer.send_arrow, topic, batch))
+
+    async def begin_transaction(self) -> None:
+        self._producer.begin_transaction()
+
+    async def commit_transaction(self, timeout: float | None = None) -> None:
+        """One that was cancelled is still made."""
+        await asyncio.shield(asyncio.to_thread(self._producer.commit_transaction, timeout))
+
+    async def abort_transaction(self, timeout: float | None = None) -> None:
+        await asyncio.shield(asyncio.to_thread(self._producer.abort_transaction, timeout))
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Self]:
@@ -98,6 +120,9 @@ class AsyncConsumer:
         self._consumer = Consumer(settings, **deserializers)
         self._thread = ThreadPoolExecutor(1, "penstock-consumer")
         self._polling: asyncio.Future[ConsumerRecords] | None = None
+        self._ended = Event()  # set when that poll was cancelled
+        self._arrow: asyncio.Future[pa.RecordBatch] | None = None
+        self._arrow_cancelled = False
 
     async def subscribe(
         self, topics: Collection[str] | re.Pattern[str], listener: RebalanceListener | None = None
@@ -112,21 +137,22 @@ class AsyncConsumer:
         while True:
             if self._polling is None:
                 loop = asyncio.get_running_loop()
-                self._polling = loop.run_in_executor(self._thread, self._consumer.poll, seconds)
-            polling = self._polling
+                self._ended = Event()
+                self._polling = loop.run_in_executor(
+                    self._thread, self._consumer.poll_until, seconds, self._ended
+                )
+            polling, ended = self._polling, self._ended
             try:
                 records = await asyncio.shield(polling)
             except asyncio.CancelledError:
-                self._consumer.wakeup()  # what it reads until it sees that is kept
+                ended.set()  # what it reads until it sees that is kept
                 raise
-            except WakeupException:
-                self._polling = None  # of a poll that was cancelled
-                continue
             except BaseException:
                 self._polling = None
                 raise
             self._polling = None
-            return records
+            if records or not ended.is_set():
+                return records
 
     async def __aiter__(self) -> AsyncIterator[ConsumerRecord]:
         """Record by record, for ever. With automatic commits a record counts as read when its poll's last one
@@ -135,10 +161,46 @@ class AsyncConsumer:
             for record in await self.poll(_ITERATION_SECONDS):
                 yield record
 
+    async def unsubscribe(self) -> None:
+        await self._run(self._consumer.unsubscribe)
+
+    def subscription(self) -> frozenset[str]:
+        return self._consumer.subscription()
+
+    async def poll_arrow(self, seconds: float = 0.0) -> pa.RecordBatch:
+        """As `Consumer.poll_arrow`. One that was cancelled keeps what it has read for the next one."""
+        while True:
+            if self._arrow is None:
+                loop = asyncio.get_running_loop()
+                self._arrow = loop.run_in_executor(self._thread, self._consumer.poll_arrow, seconds)
+                self._arrow_cancelled = False
+            reading, cancelled = self._arrow, self._arrow_cancelled
+            try:
+                batch = await asyncio.shield(reading)
+            except asyncio.CancelledError:
+                self._arrow_cancelled = True
+                raise
+            except BaseException:
+                self._arrow = None
+                raise
+            self._arrow = None
+            if batch.num_rows or not cancelled:
+                return batch
+
     async def commit_sync(
-        self, offsets: Mapping[TopicPartition, OffsetAndMetadata | int] | None = None
+        self,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata | int] | None = None,
+        timeout: float | None = None,
     ) -> None:
-        await self._run(self._consumer.commit_sync, offsets)
+        await self._run(self._consumer.commit_sync, offsets, timeout)
+
+    async def commit_async(
+        self,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata | int] | None = None,
+        callback: CommitCallback | None = None,
+    ) -> None:
+        """Not waited for. The consumer's thread calls the callback, inside a later call."""
+        await self._run(self._consumer.commit_async, offsets, callback)
 
     commit = commit_sync
 
@@ -150,7 +212,7 @@ class AsyncConsumer:
     async def position(self, partition: TopicPartition) -> int:
         return await self._run(self._consumer.position, partition)
 
-    async def seek(self, partition: TopicPartition, offset: int) -> None:
+    async def seek(self, partition: TopicPartition, offset: int | OffsetAndMetadata) -> None:
         await self._run(self._consumer.seek, partition, offset)
 
     async def seek_to_beginning(self, partitions: Iterable[TopicPartition] | None = None) -> None:
@@ -173,14 +235,33 @@ class AsyncConsumer:
     async def assignment(self) -> frozenset[TopicPartition]:
         return await self._run(self._consumer.assignment)
 
+    def paused(self) -> frozenset[TopicPartition]:
+        return self._consumer.paused()
+
+    async def partitions_for(self, topic: str, timeout: float | None = None) -> list[PartitionInfo]:
+        return await self._run(self._consumer.partitions_for, topic, timeout)
+
+    async def list_topics(self, timeout: float | None = None) -> dict[str, int]:
+        return await self._run(self._consumer.list_topics, timeout)
+
+    async def beginning_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        return await self._run(self._consumer.beginning_offsets, list(partitions))
+
+    async def end_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        return await self._run(self._consumer.end_offsets, list(partitions))
+
+    async def current_lag(self, partition: TopicPartition) -> int | None:
+        return await self._run(self._consumer.current_lag, partition)
+
     def group_metadata(self) -> Any:
         return self._consumer.group_metadata()
 
     def metrics(self) -> dict[str, float]:
         return self._consumer.metrics()
 
-    async def close(self) -> None:
-        await asyncio.shield(self._run(self._consumer.close))
+    async def close(self, timeout: float | None = None) -> None:
+        self._ended.set()
+        await asyncio.shield(self._run(self._consumer.close, timeout))
         self._thread.shutdown(wait=False)
 
     async def __aenter__(self) -> Self:

@@ -88,7 +88,7 @@ class Commits:
         elif callback is not None:
             callback({}, None)
 
-    def maybe_auto(self, *, now: bool = False) -> None:
+    def maybe_auto(self, *, now: bool = False, seconds: float | None = None) -> None:
         if self._every is None or not (now or time.monotonic() >= self._next):
             return
         self._next = time.monotonic() + self._every
@@ -97,7 +97,7 @@ class Commits:
             self.send(changed)
             return
         with suppress(KafkaException):  # as in Java, what could not be committed is read again
-            self.sync(changed, _CLOSING_SECONDS)
+            self.sync(changed, _CLOSING_SECONDS if seconds is None else seconds)
 
     def on_committed(self, error: Any, partitions: Iterable[Any]) -> None:
         """The library's word on a commit; those of `sync` come here as well, and are known already."""

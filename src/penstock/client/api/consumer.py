@@ -7,6 +7,7 @@ automatic commits happen inside `poll`, when partitions are revoked, and at `clo
 
 from __future__ import annotations
 
+import logging
 import re
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -25,7 +26,6 @@ from penstock.client.api.exceptions import (
     KafkaException,
     RetriableException,
     SerializationException,
-    TimeoutException,
     WakeupException,
     from_librdkafka,
     translated,
@@ -36,22 +36,26 @@ from penstock.client.api.metrics import INTERVAL_MS, LibraryStatistics
 from penstock.client.api.offsets import (
     behind,
     from_library,
+    offsets_by_time,
     partitions_of,
     partitions_to_library,
     rises,
     to_library,
+    watermarks,
 )
 from penstock.client.api.rebalancing import RebalanceListener, Rebalances, WithoutEnforcement
 from penstock.client.api.records import ConsumerRecord, ConsumerRecords, OffsetAndMetadata, OffsetAndTimestamp
 from penstock.client.api.settings import consumer_settings, wire_settings
 from penstock.client.api.subscribing import Subscription
-from penstock.client.api.taken import plain_records
+from penstock.client.api.taken import last_messages, plain_records
 from penstock.client.api.telemetry import WithoutTelemetry
 from penstock.wire.cluster import Cluster
 
 if TYPE_CHECKING:
     import pyarrow as pa
 from penstock.protocol.topic_partition import TopicPartition
+
+_log = logging.getLogger(__name__)
 
 _GROUP_SECONDS: Final = 0.2
 """How long `poll_arrow` waits for records before it serves the group again."""
@@ -130,7 +134,7 @@ class Consumer(WithoutTelemetry, WithoutEnforcement):
         with self._used():
             if not self._subscription.is_empty:
                 raise IllegalStateException("Cannot assign: topics are subscribed. Call unsubscribe() first.")
-            wanted = [TopicPartition(*each) for each in partitions]
+            wanted = _all(partitions)
             self._commits.maybe_auto(now=True)
             self._drop(set(self._positions) - set(wanted))
             self._assigned_by_hand = bool(wanted)
@@ -152,6 +156,11 @@ class Consumer(WithoutTelemetry, WithoutEnforcement):
 
     def poll(self, seconds: float = 0.0) -> ConsumerRecords:
         """Records, as soon as there are some: `max.poll.records` at most, none after `seconds`."""
+        return self.poll_until(seconds, None)
+
+    def poll_until(self, seconds: float, ended: Event | None) -> ConsumerRecords:
+        """As `poll`, and it returns soon after `ended` is set, with what it has. For `AsyncConsumer`: a
+        `wakeup()` that comes when the poll is over would end the next call."""
         with self._used():
             self._check_reading()
             if self._arrow is not None:
@@ -159,11 +168,12 @@ class Consumer(WithoutTelemetry, WithoutEnforcement):
             self._commits.maybe_auto()
             self._raise_failure()
             self._subscription.refresh(self._api_timeout)
-            raw, plain = self._raw(time.monotonic() + seconds)
-            records = ConsumerRecords(self._decoded(raw) if plain is None else plain)
+            raw, is_plain = self._raw(time.monotonic() + seconds, ended)
             if not raw:
-                return records
-            return self._interceptors.on_consume(records)
+                return ConsumerRecords(raw)
+            return self._interceptors.on_consume(
+                ConsumerRecords(raw, plain_records) if is_plain else ConsumerRecords(self._decoded(raw))
+            )
 
     def poll_arrow(self, seconds: float = 0.0) -> pa.RecordBatch:
         """Records as an Arrow batch, without rows after `seconds`: key, value, topic, partition, offset,
@@ -230,7 +240,7 @@ class Consumer(WithoutTelemetry, WithoutEnforcement):
     def pause(self, partitions: Iterable[TopicPartition]) -> None:
         """Assigned partitions stay assigned; `poll` returns nothing of them."""
         with self._used(), translated("pause partitions"):
-            chosen = [TopicPartition(*each) for each in partitions]
+            chosen = _all(partitions)
             for each in chosen:
                 self._check_assigned(each)
             self._library.pause(partitions_to_library(chosen))
@@ -238,7 +248,7 @@ class Consumer(WithoutTelemetry, WithoutEnforcement):
 
     def resume(self, partitions: Iterable[TopicPartition]) -> None:
         with self._used(), translated("resume partitions"):
-            chosen = [TopicPartition(*each) for each in partitions]
+            chosen = _all(partitions)
             for each in chosen:
                 self._check_assigned(each)
             if self._arrow is None:
@@ -257,6 +267,7 @@ class Consumer(WithoutTelemetry, WithoutEnforcement):
     ) -> None:
         """Positions, or the given offsets. Asks again after errors that pass, until the timeout."""
         with self._used():
+            self._rebalances.check_settled()
             self._commits.sync(
                 self._commits.wanted(offsets), self._api_timeout if timeout is None else timeout
             )
@@ -279,7 +290,7 @@ class Consumer(WithoutTelemetry, WithoutEnforcement):
         """Of this group; a partition without one is left out."""
         with self._used(), translated("read committed offsets"):
             self._commits.need_group("read committed offsets")
-            asked = partitions_to_library(TopicPartition(*each) for each in partitions)
+            asked = partitions_to_library(_all(partitions))
             return from_library(self._library.committed(asked, timeout=timeout or self._api_timeout))
 
     def group_metadata(self) -> Any:
@@ -301,28 +312,18 @@ class Consumer(WithoutTelemetry, WithoutEnforcement):
 
     def beginning_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         with self._used():
-            return {each: self._watermarks(each)[0] for each in map(_partition, partitions)}
+            return {each: self._watermarks(each)[0] for each in _all(partitions)}
 
     def end_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         with self._used():
-            return {each: self._watermarks(each)[1] for each in map(_partition, partitions)}
+            return {each: self._watermarks(each)[1] for each in _all(partitions)}
 
     def offsets_for_times(
         self, timestamps: Mapping[TopicPartition, int], timeout: float | None = None
     ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
         """The first offset whose timestamp (ms) is the given one or later; None where there is none."""
-        import confluent_kafka
-
-        with self._used(), translated("look up offsets by time"):
-            asked = [confluent_kafka.TopicPartition(*at, time_ms) for at, time_ms in timestamps.items()]
-            found = self._library.offsets_for_times(asked, timeout=timeout or self._api_timeout)
-            answers: dict[TopicPartition, OffsetAndTimestamp | None] = {}
-            for each in found:
-                if each.error is not None:
-                    raise from_librdkafka(each.error, f"look up {each.topic}-{each.partition}")
-                at = TopicPartition(each.topic, each.partition)
-                answers[at] = OffsetAndTimestamp(each.offset, timestamps[at]) if each.offset >= 0 else None
-            return answers
+        with self._used():
+            return offsets_by_time(self._library, timestamps, timeout or self._api_timeout)
 
     def current_lag(self, partition: TopicPartition) -> int | None:
         """Records between the position and the end, as far as this consumer knows without asking."""
@@ -337,18 +338,22 @@ class Consumer(WithoutTelemetry, WithoutEnforcement):
         return {**self._statistics.metrics(), "records-consumed-total": self._records_total}
 
     def close(self, timeout: float | None = None) -> None:
-        """Commit where that is automatic, leave the group, and end."""
+        """Commit where that is automatic, leave the group, and end. The listener hears of the partitions
+        that go, and may commit. What it raises is raised when everything is closed."""
         if self._closed:
             return
         self._owner = None
-        with suppress(KafkaException), self._used():
-            self._commits.maybe_auto(now=True)
-        self._closed = True
-        self._library.close()
+        self._woken.clear()
+        with self._used():
+            with suppress(KafkaException):
+                self._commits.maybe_auto(now=True, seconds=timeout)
+            self._library.close()
+            self._closed = True
         if self._arrow is not None:
             self._arrow.close()
         self._decoder.close()
         self._interceptors.close()
+        self._rebalances.raise_failure()
 
     def __enter__(self) -> Self:
         return self
@@ -383,11 +388,8 @@ class Consumer(WithoutTelemetry, WithoutEnforcement):
             raise IllegalStateException("Cannot poll: call subscribe() or assign() first.")
 
     def _arrow_reader(self) -> ArrowReader:
-        return ArrowReader(
-            Cluster.of(wire_settings(self._given)),
-            read_committed=self._read_committed,
-            api_timeout=self._api_timeout,
-        )
+        cluster = Cluster.of(wire_settings(self._given))
+        return ArrowReader(cluster, read_committed=self._read_committed, api_timeout=self._api_timeout)
 
     def _serve_group(self) -> None:
         """Rebalances and commits are the library's. Its own fetching is paused, and what it had fetched
@@ -407,9 +409,9 @@ class Consumer(WithoutTelemetry, WithoutEnforcement):
                 found[at] = self._positions[at].offset
         return found
 
-    def _raw(self, deadline: float) -> tuple[list[Any], list[ConsumerRecord] | None]:
-        """Messages of the library, and what they are where that needs no deserializer. Waits in short pieces,
-        so that a wakeup is seen."""
+    def _raw(self, deadline: float, ended: Event | None) -> tuple[list[Any], bool]:
+        """Messages of the library, and whether they need no deserializer: then positions are behind them.
+        Waits in short pieces, so that a wakeup is seen."""
         while True:
             self._check_woken()
             left = max(deadline - time.monotonic(), 0.0)
@@ -421,16 +423,15 @@ class Consumer(WithoutTelemetry, WithoutEnforcement):
                 with translated("poll"):
                     raw = [first, *self._library.consume(self._max_poll_records - 1, 0)]
                 if self._rebalances.count == before:
-                    if self._decoder.is_plain and (taken := plain_records(raw)) is not None:
-                        records, ends = taken
-                        self._positions.update(behind(ends))
-                        self._records_total += len(records)
-                        return raw, records
+                    if self._decoder.is_plain and (last := last_messages(raw)) is not None:
+                        self._positions.update(behind(last))
+                        self._records_total += len(raw)
+                        return raw, True
                     if rises(raw):
-                        return raw, None
+                        return raw, False
                 self._read_again(raw)
-            if left <= 0 and first is None:
-                return [], None
+            if first is None and (left <= 0 or (ended is not None and ended.is_set())):
+                return [], False
 
     def _read_again(self, raw: Iterable[Any]) -> None:
         """The library rebalanced or sought while it gathered these: some of them may be from before, and of
@@ -469,8 +470,14 @@ class Consumer(WithoutTelemetry, WithoutEnforcement):
 
     def _at_end(self, message: Any) -> bool:
         """Whether this is no record but the end of a partition. As in Java the position is there then, behind
-        the markers of transactions and what was aborted: else a reader would never have no lag."""
+        the markers of transactions and what was aborted: else a reader would never have no lag.
+
+        Nor is it one that says that polls came too late: as in Java, poll goes on and joins the group again,
+        and a commit of what was read before fails."""
         error = message.error()
+        if error is not None and error.name() == "_MAX_POLL_EXCEEDED":
+            _log.warning("%s; the member joins its group again", error.str())
+            return True
         if error is None or error.name() != "_PARTITION_EOF":
             return False
         at = TopicPartition(message.topic(), message.partition())
@@ -526,14 +533,7 @@ class Consumer(WithoutTelemetry, WithoutEnforcement):
         self._seek({at: OffsetAndMetadata(choose(*self._watermarks(at))) for at in partitions})
 
     def _watermarks(self, at: TopicPartition) -> tuple[int, int]:
-        with translated(f"ask for the offsets of {at.topic}-{at.partition}"):
-            found = self._library.get_watermark_offsets(
-                *partitions_to_library([at]), timeout=self._api_timeout
-            )
-        if found is None:
-            raise TimeoutException(f"No offsets of {at.topic}-{at.partition} after {self._api_timeout:g} s.")
-        low, high = found
-        return low, high
+        return watermarks(self._library, at, self._api_timeout)
 
     def _start(self, at: TopicPartition) -> Any:
         """Where reading begins: at the position where there is one, else where the library finds it. A
@@ -564,10 +564,12 @@ class Consumer(WithoutTelemetry, WithoutEnforcement):
                 self._library.unassign()
             else:
                 self._library.unsubscribe()
+                self._rebalances.wait_without(self._library, self._api_timeout)
         self._drop(set(self._positions))
         self._paused.clear()
         self._subscription.clear()
         self._assigned_by_hand = False
+        self._rebalances.raise_failure()
 
     def _drop(self, partitions: Iterable[TopicPartition]) -> None:
         gone = list(partitions)
@@ -575,8 +577,7 @@ class Consumer(WithoutTelemetry, WithoutEnforcement):
         self._paused.difference_update(gone)
 
     def _wanted(self, partitions: Iterable[TopicPartition] | None) -> list[TopicPartition]:
-        chosen = [TopicPartition(*each) for each in partitions or ()]
-        return chosen or partitions_of(self._library.assignment())
+        return _all(partitions or ()) or partitions_of(self._library.assignment())
 
     def _check_assigned(self, at: TopicPartition) -> None:
         if at not in partitions_of(self._library.assignment()):
@@ -594,5 +595,5 @@ class Consumer(WithoutTelemetry, WithoutEnforcement):
             raise WakeupException("wakeup() was called.")
 
 
-def _partition(given: Any) -> TopicPartition:
-    return TopicPartition(*given)
+def _all(partitions: Iterable[Any]) -> list[TopicPartition]:
+    return [TopicPartition(*each) for each in partitions]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from penstock.client.api.exceptions import KafkaException, from_librdkafka
-from penstock.client.api.records import ConsumerRecord, OffsetAndMetadata
+from penstock.client.api.exceptions import KafkaException, TimeoutException, from_librdkafka, translated
+from penstock.client.api.records import OffsetAndMetadata, OffsetAndTimestamp
 from penstock.protocol.topic_partition import TopicPartition
 
 
@@ -61,9 +61,38 @@ def rises(messages: Iterable[Any]) -> bool:
     return True
 
 
-def behind(records: Iterable[ConsumerRecord]) -> dict[TopicPartition, OffsetAndMetadata]:
+def behind(messages: Iterable[Any]) -> dict[TopicPartition, OffsetAndMetadata]:
     """Where a reader goes on that has read these, the last ones of their partitions."""
     return {
-        TopicPartition(each.topic, each.partition): OffsetAndMetadata(each.offset + 1, "", each.leader_epoch)
-        for each in records
+        TopicPartition(each.topic(), each.partition()): OffsetAndMetadata(
+            each.offset() + 1, "", each.leader_epoch()
+        )
+        for each in messages
     }
+
+
+def watermarks(library: Any, at: TopicPartition, timeout: float) -> tuple[int, int]:
+    """The offsets of the first record of a partition and behind its last, as the broker has them."""
+    with translated(f"ask for the offsets of {at.topic}-{at.partition}"):
+        found = library.get_watermark_offsets(*partitions_to_library([at]), timeout=timeout)
+    if found is None:
+        raise TimeoutException(f"No offsets of {at.topic}-{at.partition} after {timeout:g} s.")
+    low, high = found
+    return low, high
+
+
+def offsets_by_time(
+    library: Any, timestamps: Mapping[TopicPartition, int], timeout: float
+) -> dict[TopicPartition, OffsetAndTimestamp | None]:
+    """The first offset whose timestamp (ms) is the given one or later; None where there is none."""
+    import confluent_kafka
+
+    with translated("look up offsets by time"):
+        asked = [confluent_kafka.TopicPartition(*at, time_ms) for at, time_ms in timestamps.items()]
+        answers: dict[TopicPartition, OffsetAndTimestamp | None] = {}
+        for each in library.offsets_for_times(asked, timeout=timeout):
+            if each.error is not None:
+                raise from_librdkafka(each.error, f"look up {each.topic}-{each.partition}")
+            at = TopicPartition(each.topic, each.partition)
+            answers[at] = OffsetAndTimestamp(each.offset, timestamps[at]) if each.offset >= 0 else None
+        return answers

@@ -8,8 +8,9 @@ error of the broker or of a full buffer is in the future; a serializer that fail
 from __future__ import annotations
 
 import logging
+import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
 from threading import Event, Lock, Thread, current_thread
@@ -22,6 +23,8 @@ from penstock.client.api.exceptions import (
     ApiException,
     AuthorizationException,
     BufferExhaustedException,
+    CommitFailedException,
+    IllegalGenerationException,
     IllegalStateException,
     InvalidProducerEpochException,
     KafkaException,
@@ -29,6 +32,7 @@ from penstock.client.api.exceptions import (
     RecordTooLargeException,
     SerializationException,
     TimeoutException,
+    UnknownMemberIdException,
     from_librdkafka,
     translated,
 )
@@ -42,6 +46,7 @@ from penstock.client.api.sent import BURST, OVERHEAD_BYTES, Callback, Sends, Wav
 from penstock.client.api.serializers import BytesSerializer
 from penstock.client.api.settings import producer_settings, wire_settings
 from penstock.client.api.telemetry import WithoutTelemetry
+from penstock.client.api.tracing import tracing_interceptors
 from penstock.records.codecs import Codec
 from penstock.wire.cluster import Cluster
 
@@ -75,7 +80,10 @@ class Producer(Sends, WithoutTelemetry):
         self._key_serializer = _serializer("key", key_serializer or own.get("key.serializer"), given)
         self._value_serializer = _serializer("value", value_serializer or own.get("value.serializer"), given)
         self._interceptors = Interceptors(
-            plugins.plugins("interceptor.classes", own.get("interceptor.classes"), {})
+            [
+                *plugins.plugins("interceptor.classes", own.get("interceptor.classes"), {}),
+                *tracing_interceptors(os.environ, str(given.get("client.id") or "")),
+            ]
         )
         self._partitioner = _partitioner(own, given)
         self._max_block_ms: int = own["max.block.ms"]
@@ -189,7 +197,7 @@ class Producer(Sends, WithoutTelemetry):
     def flush(self, timeout: float | None = None) -> None:
         """Wait until every record sent before has its answer; `linger.ms` is not waited for."""
         if self._arrow is not None:
-            self._arrow.flush()
+            self._arrow.flush(timeout)
         with self._lock:
             before = [wave for wave in self._waves if wave.resolved < wave.sent]
             self._sent_before += sum(wave.sent for wave in self._waves if wave not in before)
@@ -201,9 +209,9 @@ class Producer(Sends, WithoutTelemetry):
                 raise TimeoutException(f"Records are without an answer after {timeout:g} s.", "_TIMED_OUT")
             if current_thread() is self._server:
                 raise IllegalStateException("Cannot flush from a callback of the producer.")
-            with translated("flush"), self._polling:
+            with self._polling:
                 self._call_deferred()
-                self._library.flush(_POLL_SECONDS)
+                self._serve_reports(self._library.flush, _POLL_SECONDS)
 
     def partitions_for(self, topic: str) -> list[PartitionInfo]:
         self._topics.count(topic, self._max_block_ms)
@@ -235,12 +243,18 @@ class Producer(Sends, WithoutTelemetry):
         """`group_metadata` is what `Consumer.group_metadata()` gives."""
         from penstock.client.api.offsets import to_library
 
-        self._transact(
-            "add offsets to the transaction",
-            "send_offsets_to_transaction",
-            to_library(offsets),
-            group_metadata,
-        )
+        try:
+            self._transact(
+                "add offsets to the transaction",
+                "send_offsets_to_transaction",
+                to_library(offsets),
+                group_metadata,
+            )
+        except (UnknownMemberIdException, IllegalGenerationException) as error:
+            raise CommitFailedException(
+                f"Transaction offset Commit failed due to consumer group metadata mismatch: {error}",
+                error.error_name,
+            ) from error
 
     def commit_transaction(self, timeout: float | None = None) -> None:
         if (failure := self._send_failure) is not None:
@@ -274,9 +288,9 @@ class Producer(Sends, WithoutTelemetry):
         self._plain = False
         with suppress(KafkaException):
             self.flush(timeout)
-        with suppress(KafkaException), translated("close"), self._polling:
-            self._library.purge()
-            self._library.flush(1)
+        with self._polling:
+            self._serve_reports(self._library.purge)
+            self._serve_reports(self._library.flush, 1)
             self._call_deferred()
         self._work.set()
         self._server.join(5)
@@ -304,7 +318,9 @@ class Producer(Sends, WithoutTelemetry):
             self._interceptors.on_acknowledgement(metadata, error)
 
     def _arrow_sender(self) -> ArrowSender:
-        return ArrowSender(Cluster.of(wire_settings(self._given)), self._codec, self._delivery_seconds)
+        return ArrowSender(
+            Cluster.of(wire_settings(self._given)), self._codec, self._delivery_seconds, self._buffer_memory
+        )
 
     def _queue(self, arguments: dict[str, Any], future: RecordFuture, blocking: bool) -> RecordFuture:
         """Hand a record to the library; wait for room while its buffer is full."""
@@ -417,13 +433,22 @@ class Producer(Sends, WithoutTelemetry):
             return
         try:
             self._serves_inline = True
-            self._library.poll(0)
+            self._serve_reports(self._library.poll, 0)
         finally:
             self._serves_inline = False
             self._burst_ended = now
             self._polling.release()
         if self.deferred:
             self._work.set()
+
+    def _serve_reports(self, method: Callable[..., Any], *arguments: Any) -> None:
+        """The library raises an error that is fatal to it, such as fencing, out of any call that serves
+        reports. Each record has it in its future, and each call of a transaction raises it again: a thread
+        that serves reports must go on until all have theirs."""
+        try:
+            method(*arguments)
+        except self._library_error as error:
+            _log.error("the producer cannot go on: %s", error)
 
     def _call_deferred(self) -> None:
         """Reports that a sender's thread has left to another one. `_polling` is held."""
@@ -447,7 +472,7 @@ class Producer(Sends, WithoutTelemetry):
             with self._polling:
                 self._call_deferred()
                 if not stands_back:
-                    self._library.poll(_POLL_SECONDS if len(self._library) else 0)
+                    self._serve_reports(self._library.poll, _POLL_SECONDS if len(self._library) else 0)
             if self._waiting_for_room:
                 self._progress.set()
             if len(self._library) or self._closed or self.deferred:

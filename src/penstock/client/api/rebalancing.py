@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from penstock.client.api.commits import Commits
-from penstock.client.api.exceptions import KafkaException, UnsupportedVersionException
+from penstock.client.api.exceptions import (
+    KafkaException,
+    RebalanceInProgressException,
+    UnsupportedVersionException,
+)
 from penstock.client.api.offsets import partitions_of
 from penstock.protocol.topic_partition import TopicPartition
 
@@ -47,6 +52,18 @@ class Rebalances:
         self._failure: Exception | None = None
         self.count = 0
         """How often partitions came or went."""
+        self.in_progress = False
+        """Partitions went, and what the group gives instead has not come: a commit must wait."""
+        self._held: set[TopicPartition] = set()
+        self._inside = False
+
+    def wait_without(self, library: Any, seconds: float) -> None:
+        """Serve the library until it has taken back what the group had assigned. As in Java, the listener
+        hears of that inside `unsubscribe`; later on it would take back what was assigned by hand since."""
+        deadline = time.monotonic() + seconds
+        while self._held and not self._inside and time.monotonic() < deadline:
+            library.poll(0.02)
+        self.in_progress = False
 
     def subscribe_with(self, library: Any) -> Callable[[list[str]], None]:
         """The library's `subscribe`, which calls these."""
@@ -60,6 +77,8 @@ class Rebalances:
             library.incremental_assign(partitions)
         else:
             library.assign(partitions)
+        self._held.update(partitions_of(partitions))
+        self.in_progress = False
         self._listen(self.listener.on_partitions_assigned, partitions)
 
     def on_revoked(self, library: Any, partitions: list[Any]) -> None:
@@ -73,6 +92,16 @@ class Rebalances:
         self._listen(self.listener.on_partitions_lost, partitions)
         self._unassign(library, partitions)
 
+    def check_settled(self) -> None:
+        """Java's client refuses a commit between a member's old generation and its new one."""
+        if self.in_progress:
+            raise RebalanceInProgressException(
+                "Offset commit cannot be completed since the consumer is undergoing a rebalance for auto "
+                "partition assignment. You can try completing the rebalance by calling poll() and then retry "
+                "the operation.",
+                "REBALANCE_IN_PROGRESS",
+            )
+
     def raise_failure(self) -> None:
         failure, self._failure = self._failure, None
         if isinstance(failure, KafkaException):
@@ -81,13 +110,18 @@ class Rebalances:
             raise KafkaException(f"User rebalance callback throws an error: {failure}") from failure
 
     def _listen(self, method: Callable[[list[TopicPartition]], None], partitions: list[Any]) -> None:
+        self._inside = True
         try:
             method(partitions_of(partitions))
         except Exception as error:
             self._failure = error
+        finally:
+            self._inside = False
 
     def _unassign(self, library: Any, partitions: list[Any]) -> None:
         self._drop(partitions_of(partitions))
+        self._held.difference_update(partitions_of(partitions))
+        self.in_progress = not self._cooperative
         if self._cooperative:
             library.incremental_unassign(partitions)
         else:

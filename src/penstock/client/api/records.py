@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -59,21 +59,29 @@ class ConsumerRecord(NamedTuple):
 
 
 class ConsumerRecords(Sequence[ConsumerRecord]):
-    """What one `poll` read: records in the order of each partition."""
+    """What one `poll` read: records in the order of each partition. Records that need no deserializer are
+    made when the first of them is looked at."""
 
-    __slots__ = ("_records",)
+    __slots__ = ("_made", "_make", "_records")
 
-    def __init__(self, records: Sequence[ConsumerRecord]) -> None:
-        self._records = records
+    def __init__(
+        self,
+        records: Sequence[ConsumerRecord],
+        make: Callable[[Sequence[Any]], Sequence[ConsumerRecord]] | None = None,
+    ) -> None:
+        """With `make`, `records` are what it makes records of."""
+        self._records: Sequence[Any] = records
+        self._made = records if make is None else None
+        self._make: Callable[[Sequence[Any]], Sequence[ConsumerRecord]] = make or list
 
     def __len__(self) -> int:
         return len(self._records)
 
     def __iter__(self) -> Iterator[ConsumerRecord]:
-        return iter(self._records)
+        return iter(self._all())
 
     def __getitem__(self, index: Any) -> Any:
-        return self._records[index]
+        return self._all()[index]
 
     def __repr__(self) -> str:
         return f"ConsumerRecords({len(self._records)} records of {sorted(self.partitions())})"
@@ -82,16 +90,24 @@ class ConsumerRecords(Sequence[ConsumerRecord]):
         return not self._records
 
     def count(self, value: Any = None) -> int:  # Java's name; `Sequence.count` would want a value
-        return len(self._records) if value is None else list(self._records).count(value)
+        return len(self._records) if value is None else list(self._all()).count(value)
 
     def partitions(self) -> set[TopicPartition]:
-        return {TopicPartition(record.topic, record.partition) for record in self._records}
+        return {TopicPartition(record.topic, record.partition) for record in self._all()}
 
     def records(self, of: TopicPartition | str) -> list[ConsumerRecord]:
         """Those of a partition, or of a topic."""
         if isinstance(of, str):
-            return [record for record in self._records if record.topic == of]
-        return [record for record in self._records if (record.topic, record.partition) == tuple(of)]
+            return [record for record in self._all() if record.topic == of]
+        return [record for record in self._all() if (record.topic, record.partition) == tuple(of)]
+
+    def _all(self) -> Sequence[ConsumerRecord]:
+        # Read in this order, so that two threads may look at the records at the same time.
+        messages, made = self._records, self._made
+        if made is None:
+            made = self._made = self._make(messages)
+            self._records = made
+        return made
 
 
 Offsets = Mapping[TopicPartition, OffsetAndMetadata]

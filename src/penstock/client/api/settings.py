@@ -226,7 +226,11 @@ def consumer_settings(given: Mapping[str, Any]) -> Settings:
     own["has.group"] = has_group
     library.setdefault("group.id", "penstock-without-a-group")  # the library wants one; nothing is committed
     library.update({"enable.auto.commit": False, "enable.auto.offset.store": False})
+    # The library's own second is a stall for a reader that empties its queue sooner; Java has none.
+    library.setdefault("fetch.queue.backoff.ms", 20)
     library["enable.partition.eof"] = True  # positions are behind the markers of transactions then
+    if "session.timeout.ms" not in given:  # librdkafka wants it to be no longer than the interval of polls
+        library["session.timeout.ms"] = min(library["session.timeout.ms"], library["max.poll.interval.ms"])
     if str(library.get("group.protocol", "classic")).lower() == "consumer":
         for name in ("session.timeout.ms", "heartbeat.interval.ms", "partition.assignment.strategy"):
             if name in given:

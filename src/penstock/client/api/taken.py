@@ -11,13 +11,14 @@ from penstock.client.api import _taken_pure
 from penstock.client.api._taken_pure import TIMESTAMP_TYPES
 from penstock.records.walk import twin_of
 
-__all__ = ["ACTIVE", "TIMESTAMP_TYPES", "plain_records"]
+__all__ = ["ACTIVE", "TIMESTAMP_TYPES", "last_messages", "plain_records"]
 
 _twin: Final = twin_of(_taken_pure)
 
 ACTIVE: Final = "pure" if _twin is _taken_pure else "native"
 
 if TYPE_CHECKING:
-    from penstock.client.api._taken_pure import plain_records
+    from penstock.client.api._taken_pure import last_messages, plain_records
 else:
+    last_messages = _twin.last_messages
     plain_records = _twin.plain_records

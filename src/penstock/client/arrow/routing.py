@@ -122,14 +122,15 @@ class Router:
                 if filled and partition == target.sticky.partition:
                     target.sticky.switch()
         if sum(packer.size_bytes for packer in self._packers.values()) > BUFFER_BYTES:
-            self._hand_over()
+            self.hand_over()
 
     def flush(self) -> None:
         """On return the outlet has everything, and is flushed: with a producer, acknowledged."""
-        self._hand_over()
+        self.hand_over()
         self._producer.flush()
 
-    def _hand_over(self) -> None:
+    def hand_over(self) -> None:
+        """Give the outlet what is packed, full or not."""
         for partition, packer in self._packers.items():
             if packer.count:
                 self._producer.send(partition, packer.take())

@@ -112,18 +112,48 @@ class Asking:
         again while nobody answers, or while one of the `codes` in the answer says that this may help."""
 
         def attempt() -> Any:
-            lent = (
-                self._cluster.any_connection(deadline)
-                if node_id is None
-                else self._cluster.connection(node_id, deadline)
-            )
-            with lent as connection:
-                answer = self._call(connection, api, fields, versions, deadline)
-            for number in codes(answer):
-                code = error_code(number)
-                if code in _PASSING:
-                    raise Refused(code, f"the broker says {code.name}")
-            return answer
+            return self._ask_once(api, fields, versions, deadline, node_id, codes)
+
+        return retrying(deadline, api.name, attempt)
+
+    def _ask_once(
+        self,
+        api: Api,
+        fields: Mapping[str, Any],
+        versions: Versions,
+        deadline: Deadline,
+        node_id: int | None,
+        codes: Callable[[Any], Iterable[int]],
+    ) -> Any:
+        lent = (
+            self._cluster.any_connection(deadline)
+            if node_id is None
+            else self._cluster.connection(node_id, deadline)
+        )
+        with lent as connection:
+            answer = self._call(connection, api, fields, versions, deadline)
+        for number in codes(answer):
+            code = error_code(number)
+            if code in _PASSING:
+                raise Refused(code, f"the broker says {code.name}")
+        return answer
+
+    def _of_all_brokers(
+        self, api: Api, fields: Mapping[str, Any], versions: Versions, deadline: Deadline
+    ) -> dict[int, Any]:
+        """The answers of all brokers, whose coordinators each know a part of the whole. All are asked again
+        while a coordinator is still loading, and when brokers came or went meanwhile: what one had led may
+        then be led by another that was asked before."""
+
+        def attempt() -> dict[int, Any]:
+            asked = self._cluster.brokers(deadline)
+            found = {
+                node_id: self._ask_once(api, fields, versions, deadline, node_id, _own_code)
+                for node_id in asked
+            }
+            if self._cluster.brokers(deadline) != asked:
+                raise Refused(ErrorCode.COORDINATOR_NOT_AVAILABLE, "brokers came or went meanwhile")
+            return found
 
         return retrying(deadline, api.name, attempt)
 
@@ -215,7 +245,18 @@ class Asking:
         return grouped
 
 
-_PASSING: Final = frozenset({ErrorCode.NOT_CONTROLLER, ErrorCode.REQUEST_TIMED_OUT})
+_PASSING: Final = frozenset(
+    {
+        ErrorCode.NOT_CONTROLLER,
+        ErrorCode.REQUEST_TIMED_OUT,
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    }
+)
+
+
+def _own_code(answer: Any) -> tuple[int, ...]:
+    return (answer.error_code,)
 
 
 def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:

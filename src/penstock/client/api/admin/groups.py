@@ -111,8 +111,7 @@ class Groups(Asking):
             found: list[GroupListing] = []
             fields = {"states_filter": list(group_states), "types_filter": list(types)}
             oldest = 5 if types else 4 if group_states else 0
-            for node_id in self._cluster.brokers(deadline):
-                answer = self._ask(Api.LIST_GROUPS, fields, (oldest, 5), deadline, node_id)
+            for answer in self._of_all_brokers(Api.LIST_GROUPS, fields, (oldest, 5), deadline).values():
                 check(answer, "list groups")
                 found += [
                     GroupListing(

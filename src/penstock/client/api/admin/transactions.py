@@ -139,9 +139,10 @@ class Transactions(Asking):
                 "transactional_id_pattern": None,
             }
             found: dict[int, list[TransactionListing]] = {}
-            for node_id in self._cluster.brokers(deadline):
-                oldest = 1 if duration_ms >= 0 else 0
-                answer = self._ask(Api.LIST_TRANSACTIONS, fields, (oldest, 1), deadline, node_id)
+            versions = (1 if duration_ms >= 0 else 0, 1)
+            for node_id, answer in self._of_all_brokers(
+                Api.LIST_TRANSACTIONS, fields, versions, deadline
+            ).items():
                 check(answer, "list transactions")
                 found[node_id] = [
                     TransactionListing(each.transactional_id, each.producer_id, each.transaction_state)
