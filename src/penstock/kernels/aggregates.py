@@ -38,7 +38,7 @@ def nothing() -> None:
 
 
 @dataclass(frozen=True)
-class _InStore(TableOperation):
+class InStore(TableOperation):
     """A table whose rows are those of one key-value store."""
 
     store: str = ""
@@ -52,7 +52,7 @@ class _InStore(TableOperation):
 
 
 @dataclass(frozen=True)
-class StreamAggregate(_InStore):
+class StreamAggregate(InStore):
     """Records without key or value are no part of it."""
 
     initializer: Function = zero  # () → aggregate
@@ -87,7 +87,7 @@ class StreamAggregate(_InStore):
 
 
 @dataclass(frozen=True)
-class StreamReduce(_InStore):
+class StreamReduce(InStore):
     """The first value of a key is its aggregate."""
 
     reducer: Function = add_one  # (aggregate, value) → aggregate
@@ -118,7 +118,7 @@ class StreamReduce(_InStore):
 
 
 @dataclass(frozen=True)
-class TableAggregate(_InStore):
+class TableAggregate(InStore):
     """What a change took away is subtracted first, then what it brought is added."""
 
     initializer: Function = zero
@@ -151,7 +151,7 @@ class TableAggregate(_InStore):
 
 
 @dataclass(frozen=True)
-class TableReduce(_InStore):
+class TableReduce(InStore):
     adder: Function = add_one  # (aggregate, value) → aggregate
     subtractor: Function = take_one
 

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from penstock.spark.datasource import PenstockDataSource as PenstockDataSource
     from penstock.spark.launch import session as session
+    from penstock.spark.pipeline_metrics import serve_metrics as serve_metrics
     from penstock.spark.query_lag import lag as lag
     from penstock.spark.writing import write_stream as write_stream
 
-__all__ = ["PenstockDataSource", "lag", "session", "write_stream"]
+__all__ = ["PenstockDataSource", "lag", "serve_metrics", "session", "write_stream"]
 
 
 def __getattr__(name: str) -> Any:
@@ -30,6 +31,10 @@ def __getattr__(name: str) -> Any:
         from penstock.spark.query_lag import lag
 
         return lag
+    if name == "serve_metrics":
+        from penstock.spark.pipeline_metrics import serve_metrics
+
+        return serve_metrics
     if name == "PenstockDataSource":
         from penstock.spark.datasource import PenstockDataSource
 

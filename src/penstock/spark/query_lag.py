@@ -10,18 +10,25 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from penstock.metrics.pipelines import Place
+
 
 def lag(progress: Mapping[str, Any]) -> dict[str, int]:
     """Offsets still to read by partition (`topic-0`), from `query.lastProgress` or an element of
     `query.recentProgress`; partitions of all sources of the query that are ours.
     """
-    behind: dict[str, int] = {}
-    for source in progress["sources"]:
+    return {f"{place.topic}-{place.partition}": behind for place, behind in lag_by_place(progress).items()}
+
+
+def lag_by_place(progress: Mapping[str, Any]) -> dict[Place, int]:
+    """The same by topic and partition; empty of an empty report."""
+    behind: dict[Place, int] = {}
+    for source in progress.get("sources", ()):
         latest, done = _offsets(source.get("latestOffset")), _offsets(source.get("endOffset"))
         for topic, partitions in latest.items():
             for partition, end in partitions.items():
                 read = done.get(topic, {}).get(partition, 0)
-                behind[f"{topic}-{partition}"] = max(0, end - read)
+                behind[Place(topic, int(partition))] = max(0, end - read)
     return behind
 
 

@@ -3,16 +3,21 @@ starts."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from penstock.plan.handlers import Handlers
 from penstock.streams.queries import open_view
 from penstock.streams.topology import Topology
 
 if TYPE_CHECKING:
+    from penstock.metrics.text import Sample
+    from penstock.server.metrics.endpoint import MetricsEndpoint
     from penstock.spark.host.host import Host
+
+METRICS_LISTENER: Final = "metrics.listener"
+"""The setting that opens `/metrics`, `/health` and `/ready` of an application, as of a broker."""
 
 
 class Application:
@@ -40,6 +45,7 @@ class Application:
         self._handlers = handlers
         self._host: Host | None = None
         self._views: dict[str, Any] = {}
+        self._endpoint: MetricsEndpoint | None = None
 
     @property
     def security(self) -> dict[str, str]:
@@ -76,7 +82,13 @@ class Application:
             raise RuntimeError(f"{self.application_id} was started before: make another Application")
         settings = with_handlers(host_settings(self.settings, self.state_dir), self._handlers)
         host = Host(self.topology.plan, self.application_id, self.bootstrap_servers, settings)
-        host.start(session(self.application_id) if spark is None else spark, trigger)
+        if listen := self.settings.get(METRICS_LISTENER):
+            self._endpoint = self._open_metrics(listen)
+        try:
+            host.start(session(self.application_id) if spark is None else spark, trigger)
+        except BaseException:
+            self._close_metrics()
+            raise
         self._host = host
 
     def wait(self, timeout_seconds: float | None = None) -> bool:
@@ -90,6 +102,38 @@ class Application:
         self._views.clear()
         if self._host is not None:
             self._host.close()
+        self._close_metrics()
+
+    def metrics(self) -> Iterator[Sample]:
+        """The numbers of this instance; none before it was started. Blocking: Spark is asked."""
+        if self._host is not None:
+            from penstock.spark.host.metrics import host_samples
+
+            yield from host_samples(self._host)
+
+    @property
+    def metrics_address(self) -> tuple[str, int] | None:
+        """Where `/metrics` is, if the setting `metrics.listener` asks for it."""
+        return None if self._endpoint is None else self._endpoint.address
+
+    def _open_metrics(self, listen: str) -> MetricsEndpoint:
+        from penstock.metrics.process import process_samples
+        from penstock.server.metrics.endpoint import MetricsEndpoint
+        from penstock.settings.listeners import parse_address
+
+        def samples() -> Iterator[Sample]:
+            yield from self.metrics()
+            yield from process_samples()
+
+        address = parse_address(METRICS_LISTENER, listen)
+        endpoint = MetricsEndpoint(*address, samples, lambda: self.state in ("running", "standing by"))
+        endpoint.start()
+        return endpoint
+
+    def _close_metrics(self) -> None:
+        if self._endpoint is not None:
+            self._endpoint.close()
+            self._endpoint = None
 
     def store(self, name: str) -> Any:
         """A view of a store with everything in it that is committed now, kept current from then on

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
@@ -12,9 +13,12 @@ from typing import Final
 from penstock.client.admin import Admin
 from penstock.client.errors import ClientError, TopicExists
 from penstock.plan.errors import TopologyError
-from penstock.streams.application import Application
+from penstock.settings.errors import SettingError
+from penstock.streams.application import METRICS_LISTENER, Application
 
 LOOK_EVERY_S: Final = 0.25
+METRICS_VARIABLE: Final = "PENSTOCK_METRICS_LISTENER"
+"""Opens `/metrics` of an application whose settings do not name an address."""
 TOPICS_TIMEOUT_S: Final = 60.0
 """Kafka's `default.api.timeout.ms`: an application may start together with its cluster."""
 
@@ -34,6 +38,8 @@ def run(
     """
     from penstock.spark.launch import session
 
+    if listen := os.environ.get(METRICS_VARIABLE):
+        application.settings.setdefault(METRICS_LISTENER, listen)
     try:
         create_missing_topics(application.bootstrap_servers, topics or {}, partitions, application.security)
         application.start(session(application.application_id, master))
@@ -41,7 +47,7 @@ def run(
         print(f"ready {application.application_id}", flush=True)
         while not stop.is_set() and not application.wait(LOOK_EVERY_S):
             continue
-    except (ClientError, TopologyError) as error:
+    except (ClientError, TopologyError, SettingError) as error:
         return _failed(application, error)
     finally:
         application.close()

@@ -27,6 +27,7 @@ from penstock.streams import (
     TopologyError,
 )
 from penstock.streams.resetting import Applications, StillRunning
+from tests.peers.topic_reader import read_topic
 from tests.spark.host.conftest import Run, Topics
 
 pytestmark = pytest.mark.timeout(300)
@@ -81,6 +82,36 @@ def test_words_are_counted_on_from_start_to_start_also_without_the_state_directo
     found = AdminClient({"bootstrap.servers": topics.servers, "log_level": 0}).list_topics(timeout=20).topics
     assert set(application.internal_topics) <= set(found)
     assert len(found["counting-counts-changelog"].partitions) == 2
+
+
+def test_results_name_the_record_that_they_were_made_from(run: Run, topics: Topics) -> None:
+    topics.create("told", "told-words", partitions=2)
+    topics.write("told", [(None, "one two")], partition=0)
+    topics.write("told", [(None, "three"), (None, "four")], partition=1)
+    run(word_count("told", "told-words"), "telling", {"penstock.origin": "true"})
+    assert origins(topics, "told-words") == {
+        "one": [b"told/0/0"],
+        "two": [b"told/0/0"],
+        "three": [b"told/1/0"],
+        "four": [b"told/1/1"],
+    }
+    builder = StreamsBuilder(key_serde=StringSerde(), value_serde=LongSerde())
+    builder.stream("told-words").filter(lambda word, _: word == "one").to("told-ones")
+    topics.create("told-ones")
+    run(builder.build(), "telling-on", {"penstock.origin": "true"})
+    (place,) = [message for message in read_topic(topics.servers, "told-words") if message.key() == b"one"]
+    assert origins(topics, "told-ones") == {
+        "one": [f"told-words/{place.partition()}/{place.offset()}".encode()]
+    }
+
+
+def origins(topics: Topics, topic: str) -> dict[str, list[bytes]]:
+    return {
+        message.key().decode(): [
+            value for name, value in message.headers() or () if name == "penstock.origin"
+        ]
+        for message in read_topic(topics.servers, topic)
+    }
 
 
 class Ticking(Processor):

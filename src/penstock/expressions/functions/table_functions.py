@@ -19,7 +19,12 @@ def table_function(name: str, kinds: Sequence[t.SqlType]) -> tuple[t.SqlType, Ro
     if name not in TABLE_FUNCTIONS:
         raise TypeMismatch(f"There is no table function {name}")
     if len(kinds) != 1 or not isinstance(kinds[0], t.Array):
-        raise TypeMismatch(f"{name} needs one ARRAY, not ({', '.join(map(str, kinds))})")
+        shown = ", ".join(map(str, kinds))
+        raise TypeMismatch(
+            f"Function '{name.lower()}' does not accept parameters ({shown}).\n"
+            f"Valid alternatives are:\n{name}(ARRAY<T>) -> {'ARRAY<T>' if name == 'CUBE_EXPLODE' else 'T'}\n"
+            "For detailed information on a function run: DESCRIBE FUNCTION <Function-Name>;"
+        )
     kind, rows = TABLE_FUNCTIONS[name]
     return kind(kinds[0]), rows
 

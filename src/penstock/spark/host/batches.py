@@ -12,6 +12,8 @@ from pyspark import Broadcast
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
+from penstock.clock import SystemClock
+from penstock.metrics.pipelines import PipelineCounts, Place
 from penstock.protocol.topic_partition import TopicPartition
 from penstock.spark.checkpoints import Checkpoint
 from penstock.spark.clusters import cluster_for
@@ -66,14 +68,17 @@ class Batches:
         positions: Mapping[TopicPartition, int],
         sink: Sink,
         computed: Sequence[Computed] = (),
+        counts: PipelineCounts | None = None,
     ) -> None:
         self._program, self._commits, self._checkpoint, self._sink = program, commits, checkpoint, sink
         self._positions = dict(positions)
         self._computed = computed
+        self._counts = PipelineCounts(program.application_id) if counts is None else counts
         self._shipped: Broadcast[bytes] | None = None
 
     def run(self, rows: DataFrame, batch_id: int) -> None:
         """Process, write and commit a batch."""
+        began = SystemClock.monotonic()
         planned_ms = self._checkpoint.batch(batch_id).planned_ms
         ends = from_json(without_tick(self._checkpoint.offsets(batch_id)))
         self._check_partitions(ends)
@@ -85,7 +90,12 @@ class Batches:
         batch = Batch(self._program.application_id, self._commits.next_version, planned_ms)
         token = self._written(rows, batch, ends)
         self._commits.add(batch, token)
+        self._counted(ends, SystemClock.monotonic() - began)
         self._positions.update(ends)
+
+    def _counted(self, ends: Mapping[TopicPartition, int], seconds: float) -> None:
+        read = {Place(*place): max(0, end - self._positions.get(place, end)) for place, end in ends.items()}
+        self._counts.committed(read, seconds, SystemClock().now_ms() / 1000)
 
     def _written(self, rows: DataFrame, batch: Batch, ends: Mapping[TopicPartition, int]) -> str:
         for number in range(1, ATTEMPTS + 1):
@@ -107,6 +117,7 @@ class Batches:
             except Exception as error:
                 if number == ATTEMPTS or not is_passing(error):
                     raise
+                self._counts.repeated += 1
                 log.warning("batch %d, attempt %d failed and is repeated: %s", batch.batch_id, number, error)
         raise AssertionError("the last attempt returns or raises")
 

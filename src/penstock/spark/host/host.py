@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import shutil
 import threading
 import uuid
@@ -22,6 +23,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
 from penstock.kernels.processor import PunctuationType, UserProcessor
+from penstock.metrics.pipelines import PipelineCounts
+from penstock.metrics.tracing import Tracing
 from penstock.plan.expressions import without
 from penstock.plan.plan import Plan
 from penstock.protocol.topic_partition import TopicPartition
@@ -33,6 +36,7 @@ from penstock.spark.host import internal_topics
 from penstock.spark.host.batches import ATTEMPTS, Batches
 from penstock.spark.host.commits import Commits
 from penstock.spark.host.expressions import Computed, compiled
+from penstock.spark.host.origins import with_origin
 from penstock.spark.host.program import CLIENT_ID, BatchAttempt, Program
 from penstock.spark.host.settings import HostSettings
 from penstock.spark.host.sinks import PlainSink, TransactionalSink
@@ -70,6 +74,8 @@ class Host:
         self.query: StreamingQuery | None = None
         self.running = threading.Event()
         """Set when the query has been started for the first time, or never will be."""
+        self.counts = PipelineCounts(application_id)
+        """Batches and records of this instance (`metrics.py` shows them)."""
         self._state = CREATED
         self._ended = threading.Event()
         self._closing = threading.Event()
@@ -209,6 +215,7 @@ class Host:
             on_bad_record=self.settings.on_bad_record,
             on_failure=self.settings.on_failure,
             on_expression_failure=self.settings.on_expression_failure,
+            tracing=Tracing.asked(os.environ, self.application_id),
             computed=tuple(one.head.source for one in self._computed),
         )
 
@@ -229,7 +236,13 @@ class Host:
         checkpoint = self._fresh_checkpoint(place)
 
         batches = Batches(
-            self.program, self.commits, Checkpoint(spark, str(checkpoint)), begin, sink, self._computed
+            self.program,
+            self.commits,
+            Checkpoint(spark, str(checkpoint)),
+            begin,
+            sink,
+            self._computed,
+            self.counts,
         )
 
         def on_batch(rows: DataFrame, batch_id: int) -> None:
@@ -242,7 +255,9 @@ class Host:
                     self.error = of_the_application(error) or error
                     raise self.error from None
 
-        stream = self._source(spark, begin).writeStream.option("checkpointLocation", str(checkpoint))
+        records = self._source(spark, begin)
+        records = with_origin(records) if self.settings.writes_origin else records
+        stream = records.writeStream.option("checkpointLocation", str(checkpoint))
         stream = stream.queryName(f"{self.application_id}-{self.program.run_id[:8]}")
         if trigger is not None:
             stream = stream.trigger(**trigger)

@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
+from penstock.metrics.tracing import Tracing
 from penstock.plan.failures import OnFailure, fail_processing
 from penstock.plan.groups import part, subtopologies
 from penstock.plan.nodes import Source
@@ -44,6 +45,8 @@ class Program:
     on_bad_record: OnBadRecord
     on_failure: OnFailure = fail_processing
     on_expression_failure: OnExpressionFailure = ignore_failure
+    tracing: Tracing | None = None
+    """Where spans of records go; None unless traces were asked for."""
     computed: tuple[Source, ...] = ()
     """Sources behind which Spark computes expressions, as the topology has them (`expressions.py`)."""
 

@@ -61,7 +61,7 @@ def produced_table(columns: ProducedColumns, run: Any, shard: Any, source: int, 
         pa.array(columns.partitions, pa.int32()),
         pa.array(np.arange(first, first + rows, dtype=np.int64)),
         pa.array(times).cast(_TIME),
-        _header_column(columns.headers),
+        header_column(columns.headers),
         _ints(run, rows),
         _ints(shard, rows),
         pa.array(np.full(rows, source, dtype=np.int64)),
@@ -164,7 +164,7 @@ def _queues(table: pa.Table) -> Longs:
     return (topic << 44) + (partition << 24) + source
 
 
-def _header_column(headers: Sequence[Headers]) -> pa.Array:
+def header_column(headers: Sequence[Headers]) -> pa.Array:
     """Empty lists where there are no headers: null ones are slow in Spark."""
     if not any(headers):
         offsets = pa.array(np.zeros(len(headers) + 1, dtype=np.int32))

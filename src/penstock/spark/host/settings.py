@@ -15,6 +15,7 @@ from penstock.plan.handlers import Handlers
 from penstock.plan.raw_records import DeadLetters, OnBadRecord, fail, skip
 from penstock.plan.task import OnExpressionFailure, ignore_failure
 from penstock.security.client_settings import ClientSettings
+from penstock.spark.host.origins import ORIGIN
 from penstock.spark.options import client_settings
 from penstock.spark.transactional import TRANSACTION_TIMEOUT_MS
 
@@ -46,7 +47,7 @@ _KNOWN: Final = {
     ),
     *("session.timeout.ms", "heartbeat.interval.ms", "max.offsets.per.trigger", "emit.every.update"),
     *("deserialization.exception.handler", "processing.exception.handler"),
-    *("errors.dead.letter.queue.topic.name", "compression.type"),
+    *("errors.dead.letter.queue.topic.name", "compression.type", ORIGIN, "metrics.listener"),
     *_CACHE,
 }
 _SECURITY: Final = ("security.", "ssl.", "sasl.")
@@ -74,6 +75,8 @@ class HostSettings:
     on_failure: OnFailure
     compression: str
     on_expression_failure: OnExpressionFailure = ignore_failure
+    writes_origin: bool = False
+    """Whether records name the record that they were made from (`origins.py`)."""
     security: Mapping[str, str] = field(default_factory=dict, repr=False)
     """How the brokers are reached, under Kafka's names."""
 
@@ -122,6 +125,7 @@ def host_settings(given: Mapping[str, str], state_dir: str | Path | None = None)
         on_bad_record=_on_bad_record(given),
         on_failure=_on_failure(given),
         compression=given.get("compression.type", "none"),
+        writes_origin=_one_of(given, ORIGIN, ("false", "true")) == "true",
         security=security,
     )
 

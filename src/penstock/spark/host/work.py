@@ -24,6 +24,7 @@ from penstock.spark.host.rows import FINAL, RUN, SHARD, SOURCE, UNREADABLE
 from penstock.spark.host.stages import Stage, SubtopologyRun
 from penstock.spark.host.state_files import StateFiles
 from penstock.spark.host.task_cache import CachedTask
+from penstock.spark.host.traces import ShardTraces
 
 Work = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
@@ -51,9 +52,11 @@ def work(
         context = TaskContext.get()
         partition = 0 if context is None else context.partitionId()
         shard = _Shard(known, attempt, stage, partition)
-        return (
-            shard.stateful(batches) if known.stages[stage].keeps_state or stage else shard.stateless(batches)
-        )
+        take = shard.stateful if known.stages[stage].keeps_state or stage else shard.stateless
+        if known.tracing is None or stage:
+            return take(batches)
+        traces = ShardTraces(known.tracing, application_id)
+        return traces.finished(take(traces.taken(batches)))
 
     return run
 
