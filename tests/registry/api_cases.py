@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.house.sources import ROOT
-from tests.web.api_tables import Ask, Case, write_table
+from tests.web.api_tables import Ask, Case, absent, write_table
 
 PAGE = ROOT / "docs" / "registry.md"
 INT: dict[str, Any] = {"schema": '"int"'}
@@ -222,6 +222,41 @@ def about() -> list[Case]:
     ]  # fmt: skip
 
 
+OF_CLOUD = "Of Confluent Cloud."
+OF_ENCRYPTION = "Of Confluent's encryption add-on: our clients keep keys in a file (client.md)."
+OF_CATALOG = "Of Confluent's catalog: tags stand in the schema itself."
+
+
+def not_there() -> list[Case]:
+    """What Confluent Cloud's description has beyond the registry's own."""
+    kek = "/dek-registry/v1/keks/{name}"
+    dek = f"{kek}/deks/{{subject}}"
+    version = f"{dek}/versions/{{version}}"
+    entity, types = "/catalog/v1/entity", "/catalog/v1/types"
+    of_entity = f"{entity}/type/{{typeName}}/name/{{qualifiedName}}"
+    found = [("GET", "/exporters/{name}/config/clusterlink", OF_CLOUD)]
+    for methods, path in (
+        ("GET POST", "/dek-registry/v1/keks"), ("GET PUT DELETE", kek), ("POST", f"{kek}/undelete"),
+        ("GET POST", f"{kek}/deks"), ("GET DELETE", dek), ("POST", f"{dek}/undelete"),
+        ("GET", f"{dek}/versions"), ("GET DELETE", version), ("POST", f"{version}/undelete"),
+    ):  # fmt: skip
+        found += [(method, path, OF_ENCRYPTION) for method in methods.split()]
+    for methods, path in (
+        ("POST PUT", entity), ("POST PUT", f"{entity}/tags"), ("POST PUT", f"{entity}/businessmetadata"),
+        ("GET DELETE", of_entity), ("GET", f"{of_entity}/tags"), ("DELETE", f"{of_entity}/tags/{{tagName}}"),
+        ("GET", f"{of_entity}/businessmetadata"), ("DELETE", f"{of_entity}/businessmetadata/{{bmName}}"),
+        ("GET", "/catalog/v1/search/attribute"), ("GET", "/catalog/v1/search/basic"),
+        ("GET POST PUT", f"{types}/tagdefs"), ("GET DELETE", f"{types}/tagdefs/{{tagName}}"),
+        ("GET POST PUT", f"{types}/businessmetadatadefs"),
+        ("GET DELETE", f"{types}/businessmetadatadefs/{{bmName}}"),
+    ):  # fmt: skip
+        found += [(method, path, OF_CATALOG) for method in methods.split()]
+    found += [("PUT", "/asyncapi", OF_CLOUD), ("PUT", "/asyncapi/parse", OF_CLOUD)]
+    return [
+        absent(method, path, 404, path.replace("{", "").replace("}", ""), why) for method, path, why in found
+    ]
+
+
 CASES = (
     *about(),
     *subjects(),
@@ -231,6 +266,7 @@ CASES = (
     *settings("mode", {"mode": "READWRITE"}, {"mode": "SIDEWAYS"}, 42204, 40409),
     *associations(),
     *exporters(),
+    *not_there(),
 )
 
 if __name__ == "__main__":

@@ -199,6 +199,7 @@ def test_the_topic_of_confluents_registry_is_taken_over(broker: Broker) -> None:
 PROTO = 'syntax = "proto3";\npackage p;\n\nmessage A {\n  int32 x = 1;\n}\nmessage B {\n  .p.A a = 1;\n}\n'
 SPACED = PROTO.replace("}\nmessage", "}\n\nmessage").replace("  ", "    ")
 """The same schema as another release lays it out."""
+RULE = {"name": "positive", "kind": "CONDITION", "type": "CEL", "mode": "WRITE", "expr": "message.a > 0"}
 GUID = "5b2c8b0e-0000-4000-8000-00000000000a"
 
 
@@ -272,6 +273,73 @@ def test_every_schema_of_a_topic_that_was_taken_over_is_found_and_none_is_regist
         "compatibilityLevel": "FULL",
         "defaultMetadata": {"properties": {"owner": "me"}},
     }
+
+
+VALUES_OF_CONFLUENTS = {
+    "SCHEMA": {"subject", "version", "id", "guid", "md5", "schemaType", "references", "metadata", "ruleSet",
+               "schema", "schemaTags", "offset", "ts", "deleted"},
+    "CONFIG": {"subject", "alias", "aliasForDeks", "normalize", "validateFields", "validateRules",
+               "validateNewSchemas", "compatibilityLevel", "compatibilityPolicy", "compatibilityGroup",
+               "defaultMetadata", "overrideMetadata", "defaultRuleSet", "overrideRuleSet"},
+    "MODE": {"subject", "mode"},
+    "DELETE_SUBJECT": {"subject", "version"},
+    "CONTEXT": {"tenant", "context"},
+}  # fmt: skip
+"""Fields of the values, by the kind of their keys, as the records of Confluent's registry have them."""
+KEYS_OF_CONFLUENTS = {
+    "SCHEMA": ["keytype", "subject", "version", "magic"],
+    "CONFIG": ["keytype", "subject", "magic"],
+    "MODE": ["keytype", "subject", "magic"],
+    "DELETE_SUBJECT": ["keytype", "subject", "magic"],
+    "CONTEXT": ["keytype", "tenant", "context", "magic"],
+    "NOOP": ["keytype", "magic"],
+}
+
+
+def test_a_topic_that_is_given_back_has_only_records_that_confluents_registry_knows(broker: Broker) -> None:
+    """And a reader of them alone finds everything that this registry told."""
+    topic = "given-back"
+    with RegistryProcess(broker.bootstrap_servers, f"kafkastore.topic={topic}") as registry:
+        client = httpx.Client(base_url=registry.url)
+        contract = {"metadata": {"properties": {"owner": "me"}}, "ruleSet": {"domainRules": [RULE]}}
+        for subject in ("a", "b", "gone", "lost", ":.ctx:a"):
+            assert client.post(f"/subjects/{subject}/versions", json=schema(1)).status_code == 200
+        named = {"schema": '{"type":"record","name":"R2","fields":[{"name":"r","type":"R1"}]}',
+                 "references": [{"name": "R1", "subject": "a", "version": 1}]}  # fmt: skip
+        assert client.post("/subjects/refers/versions", json=named).status_code == 200
+        assert client.post("/subjects/a/versions", json={**schema(1), **contract}).json()["version"] == 2
+        proto = {"schema": PROTO, "schemaType": "PROTOBUF"}
+        assert client.post("/subjects/proto/versions", json=proto).status_code == 200
+        client.put("/config/a", json={"compatibility": "FULL", "alias": "b"})
+        client.put("/config", json={"compatibility": "NONE"})
+        client.put("/mode/b", json={"mode": "READONLY"})
+        client.delete("/subjects/gone")
+        client.delete("/subjects/lost")
+        assert client.delete("/subjects/lost", params={"permanent": True}).json() == [1]
+        told = client.get("/schemas", params={"subjectPrefix": ":*:", "deleted": True}).json()
+        client.close()
+    kept: dict[bytes, Any] = {}
+    for record in reversed(Messages(broker.bootstrap_servers).page(topic, limit=200).messages):
+        key = json.loads(record.key or b"")
+        assert list(key) == KEYS_OF_CONFLUENTS[key["keytype"]]
+        assert key["magic"] == (1 if key["keytype"] == "SCHEMA" else 0)
+        assert json.dumps(key, separators=(",", ":")).encode() == record.key
+        if record.value is None or key["keytype"] == "NOOP":
+            kept.pop(record.key or b"", None)
+            continue
+        value = json.loads(record.value)
+        assert value.keys() <= VALUES_OF_CONFLUENTS[key["keytype"]], value
+        kept[record.key or b""] = key["keytype"], value
+    schemas = [value for kind, value in kept.values() if kind == "SCHEMA"]
+    gone = {value["subject"] for kind, value in kept.values() if kind == "DELETE_SUBJECT"}
+    assert len(schemas) == len(told) == 7
+    for each in told:
+        (value,) = (v for v in schemas if (v["subject"], v["version"]) == (each["subject"], each["version"]))
+        assert (value["id"], value["schema"], value["guid"]) == (each["id"], each["schema"], each["guid"])
+        assert value.get("metadata") == each.get("metadata")
+        assert value.get("ruleSet") == each.get("ruleSet")
+        assert value.get("references") == each.get("references")
+        assert each.get("deleted", False) == (value["deleted"] or value["subject"] in gone)
 
 
 def test_a_topic_that_would_lose_schemas_is_refused(broker: Broker) -> None:

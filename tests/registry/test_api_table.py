@@ -25,7 +25,7 @@ def test_the_table_of_the_page_is_current() -> None:
 
 
 def test_every_route_is_in_the_table(http: httpx.Client) -> None:
-    described = {(case.method, _bare(case.path)) for case in CASES}
+    described = {(case.method, _bare(case.path)) for case in CASES if not case.absent}
     paths = http.get("/openapi.json").json()["paths"]
     ours = {(method.upper(), _bare(path)) for path, methods in paths.items() for method in methods}
     assert ours == described

@@ -18,6 +18,8 @@ INT, LONG = {"schema": '"int"'}, {"schema": '"long"'}
     [
         ("/contexts/.c", "", ("/contexts/.c", "")),
         ("/contexts/.c/", "", ("/contexts/.c/", "")),
+        ("/contexts/:.c:/subjects", "", ("/subjects", "subjectPrefix=%3A.c%3A")),
+        ("/contexts/%3A.c%3A/config", "", ("/config/%3A.c%3A", "")),
         ("/contexts/.c/subjects", "deleted=true", ("/subjects", "deleted=true&subjectPrefix=%3A.c%3A")),
         ("/contexts/.c/subjects", "subjectPrefix=a", ("/subjects", "subjectPrefix=%3A.c%3Aa")),
         ("/contexts/.c/subjects/s%2Ft/versions/1", "", ("/subjects/%3A.c%3As%2Ft/versions/1", "")),

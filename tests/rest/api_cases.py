@@ -12,7 +12,7 @@ from typing import Any
 
 from penstock.rest.v3.tasks import UNSUPPORTED
 from tests.house.sources import ROOT
-from tests.web.api_tables import Ask, Case, write_table
+from tests.web.api_tables import Ask, Case, absent, write_table
 
 PAGE = ROOT / "docs" / "rest.md"
 V2 = {"content-type": "application/vnd.kafka.v2+json"}
@@ -126,6 +126,7 @@ def v3_reading() -> list[Case]:
         (f"{topic}/partitions/-/reassignment", "/topics/{t}/partitions/-/reassignment",
          "/topics/nowhere/partitions/-/reassignment"),
         (f"{partition}/reassignment", None, "/topics/{t}/partitions/0/reassignment"),
+        (f"{topic}/default-configs", "/topics/{t}/default-configs", "/topics/nowhere/default-configs"),
         ("/topics/-/configs", "/topics/-/configs", None),
         ("/brokers/-/configs", "/brokers/-/configs", None),
         ("/consumer-groups", "/consumer-groups", None),
@@ -234,13 +235,57 @@ def v3_share_groups() -> list[Case]:
     return found
 
 
+OF_SERVER = "Of Confluent Server."
+OF_CLOUD = "Of Confluent Cloud."
+OF_LINKS = "Cluster links of Confluent Server; here `penstock mirror` copies clusters."
+
+
+def v3_absent() -> list[Case]:
+    """What the descriptions of Confluent Server and Confluent Cloud have beyond the proxy's own."""
+    link = "/links/{link_name}"
+    mirrors = f"{link}/mirrors"
+    replica_status = "/topics/{topic_name}/partitions"
+    found = [
+        ("DELETE", "/brokers/{broker_id}", f"{OF_SERVER} Reassignments empty a broker."),
+        ("POST", "/brokers:delete", OF_SERVER),
+        ("POST", "/brokers/{broker_id}:unregister", OF_SERVER),
+        ("GET", "/balancer", OF_SERVER),
+        ("GET", "/balancer/any-uneven-load", OF_SERVER),
+        ("GET", "/broker-replica-exclusions", OF_SERVER),
+        ("GET", "/broker-replica-exclusions/{broker_id}", OF_SERVER),
+        ("POST", "/broker-replica-exclusions:create", OF_SERVER),
+        ("POST", "/broker-replica-exclusions:delete", OF_SERVER),
+        ("GET", "/remove-broker-tasks", OF_SERVER),
+        ("GET", "/remove-broker-tasks/{broker_id}", OF_SERVER),
+        ("GET", "/topics/-/partitions/-/replica-status", OF_SERVER),
+        ("GET", f"{replica_status}/-/replica-status", OF_SERVER),
+        ("GET", f"{replica_status}/{{partition_id}}/replica-status", OF_SERVER),
+        ("GET", "/cells", OF_CLOUD),
+        *((method, "/links", OF_LINKS) for method in ("GET", "POST")),
+        *((method, link, OF_LINKS) for method in ("GET", "DELETE")),
+        ("GET", f"{link}/configs", OF_LINKS),
+        *((method, f"{link}/configs/{{config_name}}", OF_LINKS) for method in ("GET", "PUT", "DELETE")),
+        ("PUT", f"{link}/configs:alter", OF_LINKS),
+        ("GET", "/links/-/mirrors", OF_LINKS),
+        *((method, mirrors, OF_LINKS) for method in ("GET", "POST")),
+        ("GET", f"{mirrors}/{{mirror_topic_name}}", OF_LINKS),
+        *(("POST", f"{mirrors}:{word}", OF_LINKS) for word in (
+            "failover", "pause", "promote", "resume", "reverse-and-pause-mirror",
+            "reverse-and-start-mirror", "truncate-and-restore")),
+    ]  # fmt: skip
+    return [
+        absent(method, C + path, 405 if path.startswith("/brokers/{") else 404, _concrete(C + path), why)
+        for method, path, why in found
+    ]
+
+
 def _concrete(path: str) -> str:
     below = path.removeprefix(C)
     return K + below.replace("{", "").replace("}", "")
 
 
 CASES = (*v2_topics(), *v2_consumers(), *v3_reading(), *v3_configs(), *v3_changing(), *v3_share_groups(),
-         *v3_missing())  # fmt: skip
+         *v3_missing(), *v3_absent())  # fmt: skip
 
 if __name__ == "__main__":
     write_table(PAGE, CASES)

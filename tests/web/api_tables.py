@@ -36,6 +36,13 @@ class Case:
     asks: Sequence[Ask] = ()
     """None for an outcome that never happens here; `why` says so."""
     why: str = ""
+    absent: bool = False
+    """True for an operation that this service does not have: no route has it."""
+
+
+def absent(method: str, template: str, outcome: int, path: str, why: str) -> Case:
+    """An operation of the description that is not there."""
+    return Case(method, template, outcome, [Ask(method, path)], why, absent=True)
 
 
 @dataclass

@@ -191,6 +191,15 @@ def test_brackets_within_strings_are_no_depth(client: TestClient) -> None:
     assert answer.status_code == 201
 
 
+def test_a_page_of_another_site_changes_nothing(client: TestClient) -> None:
+    """A browser would send it, without a question first, when the content type is one of a form."""
+    for origin in ("https://evil.test", "null", "http://testserver.evil.test", "http://testserver:81"):
+        refused = client.post("/things", content=b"{}", headers={"Origin": origin})
+        assert (refused.status_code, refused.json()["error_code"]) == (403, 40302), origin
+    assert client.post("/things", content=b"{}", headers={"Origin": "http://testserver"}).status_code != 403
+    assert client.post("/things", content=b"{}").status_code != 403
+
+
 def test_every_request_is_authenticated(client: TestClient) -> None:
     assert client.get("/things/x", headers={"x-user": "alice"}).json()["principal"] == "User:alice"
     assert client.get("/things/x", headers={"x-user": "eve"}).json()["error_code"] == 40101

@@ -22,7 +22,7 @@ _TOKEN: Final = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|([\w.]+)|(\
 _KEPT: Final = 100_000
 
 
-class Content(msgspec.Struct, frozen=True):
+class Content(msgspec.Struct, frozen=True, gc=False):
     schema_type: str
     schema: str
     references: tuple[ReferenceValue, ...] = ()

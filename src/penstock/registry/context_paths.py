@@ -40,6 +40,8 @@ def rewritten(path: str, query: str) -> tuple[str, str]:
     if not any(rest):
         return path, query
     name = unquote(context)
+    if name.startswith(":.") and name.endswith(":"):  # as a subject's context is written
+        name = name[1:-1]
     name = name if name.startswith(".") else f".{name}"
     match rest:
         case ["subjects" | "config" | "mode" as kind, subject, *more] if subject:

@@ -32,9 +32,10 @@ EXPORTER_STATE: Final = "EXPORTER_STATE"
 NOOP: Final = "NOOP"
 TENANT: Final = "default"
 _MAGIC: Final = {SCHEMA: 1}
+# Structs without `gc`: none of them is part of a cycle, and a registry keeps very many.
 
 
-class Key(msgspec.Struct, frozen=True, omit_defaults=True):
+class Key(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     keytype: str
     subject: str | None = None
     version: int | None = None
@@ -47,7 +48,7 @@ class Key(msgspec.Struct, frozen=True, omit_defaults=True):
     """Of an exporter and of its state."""
 
 
-class ReferenceValue(msgspec.Struct, frozen=True):
+class ReferenceValue(msgspec.Struct, frozen=True, gc=False):
     """A reference in a schema, as requests, answers and records have it."""
 
     name: str
@@ -55,7 +56,7 @@ class ReferenceValue(msgspec.Struct, frozen=True):
     version: int
 
 
-class SchemaValue(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
+class SchemaValue(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, rename="camel"):
     subject: str
     version: int
     id: int
@@ -72,7 +73,7 @@ class SchemaValue(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel
     """When the version was registered, where its record was written again since."""
 
 
-class ConfigValue(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
+class ConfigValue(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, rename="camel"):
     """Settings; None leaves the decision to the wider scope."""
 
     compatibility_level: str | None = None
@@ -89,26 +90,26 @@ class ConfigValue(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel
     override_rule_set: dict[str, Any] | None = None
 
 
-class ModeValue(msgspec.Struct, frozen=True):
+class ModeValue(msgspec.Struct, frozen=True, gc=False):
     mode: str
 
 
-class DeleteSubjectValue(msgspec.Struct, frozen=True):
+class DeleteSubjectValue(msgspec.Struct, frozen=True, gc=False):
     subject: str
     version: int
 
 
-class ContextValue(msgspec.Struct, frozen=True):
+class ContextValue(msgspec.Struct, frozen=True, gc=False):
     tenant: str
     context: str
 
 
-class NoopValue(msgspec.Struct, frozen=True, rename="camel"):
+class NoopValue(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     max_id: int = 0
     context: str = "."
 
 
-class AssociationValue(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
+class AssociationValue(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, rename="camel"):
     """A subject that the keys or values of a resource have. The resource is a topic, by an id of its own."""
 
     subject: str
@@ -125,7 +126,7 @@ class AssociationValue(msgspec.Struct, frozen=True, omit_defaults=True, rename="
     update_ts: int | None = None
 
 
-class ExporterValue(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
+class ExporterValue(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, rename="camel"):
     """What is copied, where to, and under which names."""
 
     name: str
@@ -136,7 +137,7 @@ class ExporterValue(msgspec.Struct, frozen=True, omit_defaults=True, rename="cam
     config: dict[str, str] = {}
 
 
-class ExporterStateValue(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
+class ExporterStateValue(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, rename="camel"):
     state: str
     offset: int = -1
     """Everything that the topic had before this offset is copied."""
@@ -166,7 +167,7 @@ _VALUES: Final[dict[str, type]] = {
 }
 
 
-class Record(msgspec.Struct, frozen=True):
+class Record(msgspec.Struct, frozen=True, gc=False):
     """A value of None takes the key away."""
 
     key: Key

@@ -135,7 +135,8 @@ class State:
         """What holds for a subject: its settings, its context's, those of all contexts, the registry's."""
         found = ConfigValue(compatibility_level=self.default_level)
         for key in reversed(_scopes(subject)):
-            found = _merged(found, self.configs.get(key, ConfigValue()))
+            if (narrow := self.configs.get(key)) is not None:
+                found = _merged(found, narrow)
         return found
 
     def mode(self, subject: Subject | None) -> str:
@@ -237,6 +238,8 @@ class State:
         state = state._with_context(
             subject.context, state.context(subject.context).with_version(subject.name, value)
         )
+        if not value.references:
+            return state
         referrers = state.referrers
         for target in _targets(value):
             referrers = referrers.with_item(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final, NamedTuple
 
 from penstock.registry.errors import invalid_subject
@@ -11,6 +12,7 @@ WILDCARD: Final = ":*:"
 GLOBAL_CONTEXT: Final = ".__GLOBAL"
 """The context whose settings hold in every context that has none of its own."""
 LENGTH_MAX: Final = 1_000
+_CONTROL: Final = re.compile(r"[\x00-\x1f]")
 
 
 class Subject(NamedTuple):
@@ -23,7 +25,7 @@ class Subject(NamedTuple):
 
 def parse_subject(text: str) -> Subject:
     """The context and the name; `:.a:b` is b in the context .a."""
-    if len(text) > LENGTH_MAX or any(ord(each) < 32 for each in text):
+    if len(text) > LENGTH_MAX or _CONTROL.search(text):
         raise invalid_subject(text)
     if not text.startswith(":."):
         return Subject(DEFAULT, "" if text == ":" else text)

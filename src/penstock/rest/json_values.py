@@ -51,7 +51,12 @@ class JsonValues:
     def feed(self, chunk: bytes) -> Iterator[bytes]:
         """The values that end in this chunk. Raises when what follows them can be no value."""
         self._buffer += chunk
-        while (value := self._simple() or self._next()) is not None:
+        while True:
+            if not (self._at or self._depth):
+                yield from self._simple()
+            value = self._next()
+            if value is None:
+                break
             yield value
         if len(self._buffer) > self._max:
             raise ValueTooLarge
@@ -61,18 +66,14 @@ class JsonValues:
         if self._buffer:
             raise NotJson("The body ends in the middle of a JSON object.")
 
-    def _simple(self) -> bytes | None:
-        """The next value where all of it is here and it is not deep; None leaves it to `_next`."""
-        if self._at or self._depth:
-            return None
-        found = SIMPLE.match(self._buffer)
-        if found is None or found.end() > self._max:
-            return None
-        value = found[1]
-        end = found.end()
-        del found  # it holds the buffer
+    def _simple(self) -> list[bytes]:
+        """The next values that are here as a whole and are not deep; what follows is left to `_next`."""
+        data, end, values = bytes(self._buffer), 0, []
+        while (found := SIMPLE.match(data, end)) is not None and found.end() - end <= self._max:
+            values.append(found[1])
+            end = found.end()
         del self._buffer[:end]
-        return bytes(value)
+        return values
 
     def _next(self) -> bytes | None:
         if self._depth == 0 and not self._begin():

@@ -11,7 +11,7 @@ import asyncio
 import logging
 import threading
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, Final
@@ -26,6 +26,34 @@ _log = logging.getLogger(__name__)
 
 Outcome = Produced | ClientError
 """Where a record is, or why it is nowhere."""
+
+Place = tuple[int, int, int | None]
+"""The partition, the offset and the timestamp of a record that was written."""
+
+
+class Together:
+    """Records of one topic that were handed over together. `future` is done when all have an outcome."""
+
+    __slots__ = ("_left", "future", "outcomes")
+
+    def __init__(self, future: asyncio.Future[None], count: int) -> None:
+        self.future = future
+        self.outcomes: list[Place | ClientError] = [(0, 0, None)] * count
+        self._left = count
+
+    def settle(self, at: int, outcome: Place | ClientError) -> None:
+        self.outcomes[at] = outcome
+        self._left -= 1
+        if not self._left and not self.future.done():
+            self.future.set_result(None)
+
+    def cut_to(self, count: int) -> None:
+        """Only the first ones were taken."""
+        self._left -= len(self.outcomes) - count
+        del self.outcomes[count:]
+        if not self._left and not self.future.done():
+            self.future.set_result(None)
+
 
 ROOM_AGAIN_S: Final = 0.01
 """How long to wait for delivery reports when the queue is full, before trying again."""
@@ -44,7 +72,7 @@ class Producing:
         extra = {**settings.client, **settings.producer}
         self._connection = Connection(bootstrap_servers, settings.request_timeout_s, extra)
         self._loop = asyncio.get_running_loop()
-        self._reports: deque[tuple[asyncio.Future[Outcome], Any, Any]] = deque()
+        self._reports: deque[tuple[asyncio.Future[Outcome] | tuple[Together, int], Any, Any]] = deque()
         self._scheduled = False
         """Whether the loop has been told that there are reports."""
         self._stopping = threading.Event()
@@ -58,7 +86,7 @@ class Producing:
 
     async def produce(self, topic: str, records: Iterable[NewRecord]) -> list[Outcome]:
         """What became of each record, in their order. Never raises for a record."""
-        futures = [await self.send(topic, record) for record in records]
+        futures = [self.send_now(topic, record) or await self.send(topic, record) for record in records]
         return [await future for future in futures]
 
     async def send(self, topic: str, record: NewRecord) -> asyncio.Future[Outcome]:
@@ -76,6 +104,27 @@ class Producing:
         """The same where there is room at once; else None."""
         future: asyncio.Future[Outcome] = self._loop.create_future()
         return future if self._offer(topic, record, future) else None
+
+    def send_together(self, topic: str, records: Sequence[tuple[bytes | None, bytes | None]]) -> Together:
+        """Hands values with keys over, as many of them as there is room for: `outcomes` has so many."""
+        together = Together(self._loop.create_future(), len(records))
+        taken = 0
+        for value, key in records:
+            try:
+                self._producer.produce(
+                    topic, value, key, on_delivery=partial(self._report, (together, taken))
+                )
+            except BufferError:
+                together.cut_to(taken)
+                break
+            except self._library_error as error:
+                self._renew_after(error.args[0])
+                together.settle(taken, self._error(error, topic))
+            taken += 1
+        self._offered += taken
+        if self._offered >= SERVED_AFTER:
+            self._serve_here()
+        return together
 
     def close(self) -> None:
         """Blocks for a moment: every accepted record is acknowledged or reported as failed."""
@@ -113,11 +162,13 @@ class Producing:
         interpreter's lock to and fro for every report take twice the time."""
         self._offered = 0
         self._served_here = self._loop.time()
+        self._scheduled = True  # the reports are taken below, without a detour
         self._producer.poll(0)
+        self._hand_over()
 
-    def _report(self, future: asyncio.Future[Outcome], error: Any, raw: Any) -> None:
+    def _report(self, waiting: asyncio.Future[Outcome] | tuple[Together, int], error: Any, raw: Any) -> None:
         """Called in the thread that polls."""
-        self._reports.append((future, error, raw))
+        self._reports.append((waiting, error, raw))
         if not self._scheduled:
             self._scheduled = True
             with suppress(RuntimeError):  # the loop may have been closed meanwhile
@@ -127,6 +178,9 @@ class Producing:
         self._scheduled = False  # before the first report is taken: one that comes now schedules again
         while self._reports:
             future, error, raw = self._reports.popleft()
+            if isinstance(future, tuple):
+                self._settle(*future, error, raw)
+                continue
             if future.done():  # its request is gone
                 continue
             if error is not None:
@@ -136,6 +190,14 @@ class Producing:
                 kind, timestamp_ms = raw.timestamp()
                 at = timestamp_ms if kind else None
                 future.set_result(Produced(raw.topic(), raw.partition(), raw.offset(), at))
+
+    def _settle(self, together: Together, at: int, error: Any, raw: Any) -> None:
+        if error is not None:
+            self._renew_after(error)
+            together.settle(at, self._error(error, raw.topic()))
+        else:
+            kind, timestamp_ms = raw.timestamp()
+            together.settle(at, (raw.partition(), raw.offset(), timestamp_ms if kind else None))
 
     def _serve(self) -> None:
         while not self._stopping.is_set():

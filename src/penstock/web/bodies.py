@@ -10,6 +10,7 @@ from starlette.requests import ClientDisconnect, Request
 
 from penstock.schemas.json_text import DEPTH_MAX, TooDeep, check_depth
 from penstock.web.errors import HttpError
+from penstock.web.negotiation import header
 
 READ_WITHIN_S: Final = 60.0
 """How long the body of one request may take to arrive."""
@@ -17,14 +18,18 @@ READ_WITHIN_S: Final = 60.0
 
 async def read_body(request: Request, size_max: int) -> bytes:
     """The whole body, or 413 as soon as it is known to be too large, or 408 when it does not come."""
-    announced = request.headers.get("content-length", "")
+    announced = header(request, b"content-length")
     if announced.isdecimal() and int(announced) > size_max:
         raise _too_large(size_max)
     chunks: list[bytes] = []
-    size = 0
+    size, more = 0, True
     try:
         async with asyncio.timeout(READ_WITHIN_S):
-            async for chunk in request.stream():
+            while more:
+                message = await request.receive()
+                if message["type"] == "http.disconnect":
+                    raise ClientDisconnect
+                chunk, more = message.get("body", b""), message.get("more_body", False)
                 size += len(chunk)
                 if size > size_max:
                     raise _too_large(size_max)

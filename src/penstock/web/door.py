@@ -21,11 +21,11 @@ from penstock.security.authentication import AuthenticationFailed
 from penstock.security.client_settings import ClientSettings, Sasl
 from penstock.security.keystores import KeystoreError
 from penstock.security.oauth_login import OauthLogin
-from penstock.security.principals import ANONYMOUS, user
+from penstock.security.principals import user
 from penstock.server.connections.tokens import TokenValidator
 from penstock.settings.errors import SettingError, invalid
 from penstock.web.broker_login import BrokerLogin, trying
-from penstock.web.callers import Caller, host_of
+from penstock.web.callers import Caller, anonymous, host_of
 from penstock.web.door_settings import BASIC_MECHANISMS, DoorSettings
 from penstock.web.errors import HttpError
 from penstock.web.password_file import PasswordFile, PasswordFileError
@@ -83,7 +83,7 @@ class Door:
     async def authenticate(self, request: Request, route: Route) -> Caller:
         """An `Authenticate`."""
         if not self.is_kept or self.is_skipped(route.path):
-            return Caller(ANONYMOUS, host_of(request))
+            return anonymous(host_of(request))
         return await self.caller_of(request)
 
     def is_skipped(self, path: str) -> bool:

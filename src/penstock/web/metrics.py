@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from types import TracebackType
 from typing import Final, NamedTuple
 
 from penstock.metrics.histogram import WINDOW_SECONDS, Histogram, percentiles
@@ -43,11 +43,22 @@ class _Place(NamedTuple):
 class Served:
     """One request under way. The code that serves it fills in the fields as they become known."""
 
-    __slots__ = ("path", "status")
+    __slots__ = ("_began", "_method", "_metrics", "path", "status")
 
-    def __init__(self) -> None:
+    def __init__(self, metrics: HttpMetrics, method: str) -> None:
         self.path = ""
         self.status = 500
+        self._metrics = metrics
+        self._method = method
+
+    def __enter__(self) -> Served:
+        self._began = self._metrics.begin()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._metrics.end(self._method, self.path, self.status, self._began)
 
 
 class HttpMetrics:
@@ -58,20 +69,24 @@ class HttpMetrics:
         self._in_flight = 0
         self._rotated = now()
 
-    @contextmanager
-    def serving(self, method: str) -> Iterator[Served]:
-        """Counts and times one request."""
-        served, began = Served(), self._now()
+    def serving(self, method: str) -> Served:
+        """Counts and times one request: `with metrics.serving(method) as served`."""
+        return Served(self, method)
+
+    def begin(self) -> float:
         self._in_flight += 1
-        try:
-            yield served
-        finally:
-            self._in_flight -= 1
-            place = _Place(method if method in METHODS else OTHER_METHOD, served.path)
-            self._requests[place, served.status] += 1
-            ended = self._now()
-            self._rotate(ended)
-            self._durations.setdefault(place, Histogram()).record(ended - began)
+        return self._now()
+
+    def end(self, method: str, path: str, status: int, began: float) -> None:
+        self._in_flight -= 1
+        place = _Place(method if method in METHODS else OTHER_METHOD, path)
+        self._requests[place, status] += 1
+        ended = self._now()
+        self._rotate(ended)
+        durations = self._durations.get(place)
+        if durations is None:
+            durations = self._durations[place] = Histogram()
+        durations.record(ended - began)
 
     def _rotate(self, now: float) -> None:
         if now - self._rotated >= WINDOW_SECONDS:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
+from starlette.requests import Request
+
 from penstock.web.errors import plain
 
 JSON = "application/json"
@@ -19,6 +21,15 @@ class MediaTypes:
 
 
 PLAIN_JSON = MediaTypes()
+
+
+def header(request: Request, name: bytes) -> str:
+    """A header of the request, by its name in small letters; empty where there is none. The first of several
+    counts."""
+    for each, value in request.scope["headers"]:
+        if each == name:
+            return bytes(value).decode("latin-1")
+    return ""
 
 
 @lru_cache(maxsize=1024)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from starlette.datastructures import QueryParams
+from starlette.requests import Request
 
 from penstock.web.errors import HttpError
 from penstock.web.routes import Query
@@ -13,8 +13,11 @@ _INT_DIGITS_MAX: Final = 19
 _BOOLS: Final = {"true": True, "1": True, "": True, "false": False, "0": False}
 
 
-def read_query(given: QueryParams, wanted: tuple[Query, ...]) -> dict[str, Any]:
+def read_query(request: Request, wanted: tuple[Query, ...]) -> dict[str, Any]:
     """A value for every parameter of the route; 400 for one that cannot be read."""
+    if not wanted or not request.scope.get("query_string"):
+        return {query.name: query.default for query in wanted}
+    given = request.query_params
     return {query.name: _read(query, given.get(query.name)) for query in wanted}
 
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextvars import Token
+from types import TracebackType
 from typing import Final
 
 from penstock.settings.log_context import CURRENT_REQUEST
@@ -20,19 +21,28 @@ _SAFE: Final = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 _log = logging.getLogger("penstock.web.requests")
 
 
-@contextmanager
-def request_id(headers: Mapping[str, str]) -> Iterator[str]:
+class request_id:  # noqa: N801  # used like a function: `with request_id(headers) as number`
     """The id of the request while it is served. What a client sends is taken if it is short and plain."""
-    given = headers.get(REQUEST_ID, "")
-    number = given if _SAFE.fullmatch(given) else os.urandom(8).hex()
-    token = CURRENT_REQUEST.set(number)
-    try:
-        yield number
-    finally:
-        CURRENT_REQUEST.reset(token)
+
+    __slots__ = ("_number", "_token")
+    _token: Token[object]
+
+    def __init__(self, headers: Mapping[str, str]) -> None:
+        given = headers.get(REQUEST_ID, "")
+        self._number = given if given and _SAFE.fullmatch(given) else os.urandom(8).hex()
+
+    def __enter__(self) -> str:
+        self._token = CURRENT_REQUEST.set(self._number)
+        return self._number
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        CURRENT_REQUEST.reset(self._token)
 
 
 def note_request(method: str, path: str, status: int, seconds: float) -> None:
     """A line in the log: at level debug, or as a warning when it was slow."""
     level = logging.WARNING if seconds >= SLOW_S else logging.DEBUG
-    _log.log(level, "%s %s answered %d in %.0f ms", method, path, status, seconds * 1000)
+    if _log.isEnabledFor(level):
+        _log.log(level, "%s %s answered %d in %.0f ms", method, path, status, seconds * 1000)

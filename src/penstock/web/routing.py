@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Final
 from urllib.parse import unquote_to_bytes
 
 from penstock.web.errors import HttpError, plain
@@ -14,12 +16,15 @@ from penstock.web.routes import Route
 
 ANY = "{}"
 """The key of the branch that takes any segment."""
+REMEMBERED: Final = 1024
+REMEMBERED_BYTES_MAX: Final = 256
+"""Paths that are asked for again and again are found at once; longer ones are not remembered."""
 
 
 @dataclass(slots=True)
 class _Node:
-    routes: dict[str, Route] = field(default_factory=dict)
-    """By method."""
+    routes: dict[str, tuple[Route, tuple[tuple[str, int], ...]]] = field(default_factory=dict)
+    """By method: the route, and the names and places of its parameters."""
     children: dict[str, _Node] = field(default_factory=dict)
 
 
@@ -34,10 +39,17 @@ class Router:
                 key = ANY if part.startswith("{") else part
                 node = node.children.setdefault(key, _Node())
             assert route.method not in node.routes, f"{route.method} {route.path} is there twice"
-            node.routes[route.method] = route
+            places = [at for at, part in enumerate(route.segments) if part.startswith("{")]
+            node.routes[route.method] = route, tuple(zip(route.parameters, places, strict=True))
+        self._remembered = lru_cache(REMEMBERED)(self._find)
 
     def find(self, method: str, raw_path: bytes) -> tuple[Route, dict[str, str]]:
         """The route and the values of its parameters; 404 or 405 when there is none."""
+        if len(raw_path) > REMEMBERED_BYTES_MAX:
+            return self._find(method, raw_path)
+        return self._remembered(method, raw_path)
+
+    def _find(self, method: str, raw_path: bytes) -> tuple[Route, dict[str, str]]:
         segments = _split(raw_path)
         nodes = self._nodes(self._root, segments, 0)
         found = next((node for node in nodes if method in node.routes), None)
@@ -46,9 +58,8 @@ class Router:
             method = "GET"
         if found is None:
             raise plain(405) if any(node.routes for node in nodes) else plain(404)
-        route = found.routes[method]
-        values = (text for part, text in zip(route.segments, segments, strict=True) if part.startswith("{"))
-        return route, dict(zip(route.parameters, values, strict=True))
+        route, places = found.routes[method]
+        return route, {name: segments[at] for name, at in places}
 
     def _nodes(self, node: _Node, segments: list[str], at: int) -> list[_Node]:
         """Every node that the path may mean, the most literal one first."""

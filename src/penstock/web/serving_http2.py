@@ -11,7 +11,9 @@ import signal
 import socket
 import ssl
 from collections.abc import Awaitable, Callable
+from http import HTTPStatus
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from penstock.settings.listeners import format_address
 from penstock.web.application import App
@@ -87,7 +89,36 @@ def _config(certificates: ServerContext | None) -> Any:
             return None if certificates is None else listener_context(certificates)
 
     vars(run)["TCPServer"] = TcpServer  # there is no other hook
+    _write_reasons()
     return OwnConfig()
+
+
+def _write_reasons() -> None:
+    """Status lines of HTTP/1.1 with their words, `200 OK`: some clients cannot read a line without them, and
+    hypercorn writes none."""
+    import h11
+    from hypercorn import protocol
+    from hypercorn.protocol import h11 as http1
+
+    class H11Protocol(http1.H11Protocol):
+        async def _send_h11_event(self, event: Any) -> None:
+            if isinstance(event, h11.Response | h11.InformationalResponse) and not event.reason:
+                event = type(event)(
+                    status_code=event.status_code,
+                    headers=event.headers,
+                    http_version=event.http_version,
+                    reason=_reason(event.status_code),
+                )
+            await super()._send_h11_event(event)
+
+    vars(protocol)["H11Protocol"] = H11Protocol  # there is no other hook
+
+
+def _reason(status: int) -> bytes:
+    try:
+        return HTTPStatus(status).phrase.encode()
+    except ValueError:
+        return b"Status"
 
 
 def _waiting(stopping: asyncio.Event, on_stop: Callable[[], None]) -> Callable[[], Awaitable[Any]]:
@@ -103,6 +134,15 @@ def _note(_loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     log.info("%s: %s", context.get("message"), context.get("exception"))
 
 
+def _without_host(scope: Any) -> Any:
+    """A request whose target is a whole URL, as HTTP/1.1 allows: only its path says what is asked for."""
+    if not scope["path"].startswith(("http://", "https://")):
+        return scope
+    path = urlsplit(scope["path"]).path or "/"
+    raw = urlsplit(scope["raw_path"]).path or b"/"
+    return {**scope, "path": path, "raw_path": raw}
+
+
 class _Started:
     """The application, which says when the server is ready: hypercorn has no hook for it.
 
@@ -115,7 +155,7 @@ class _Started:
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "lifespan":
-            await self._app(scope, receive, send)
+            await self._app(_without_host(scope), receive, send)
             return
 
         async def sending(message: Any) -> None:

@@ -117,6 +117,20 @@ def test_settings_are_set_and_reset_one_by_one_and_together(
     assert names["max.message.bytes"] == "5000"
 
 
+def test_the_defaults_of_a_topic_are_its_settings_without_its_own(
+    proxy: Proxy, new_topic: Callable[..., str]
+) -> None:
+    topic = new_topic()
+    of_topic = {each["name"]: each for each in get(proxy, f"/topics/{topic}/configs")["data"]}
+    assert send(proxy, "PUT", f"/topics/{topic}/configs/retention.ms", {"value": "1234"}).status_code == 204
+    found = get(proxy, f"/topics/{topic}/default-configs")
+    assert found["kind"] == "KafkaTopicConfigList"
+    defaults = {each["name"]: each for each in found["data"]}
+    assert defaults.keys() == of_topic.keys()
+    assert defaults["retention.ms"]["value"] == of_topic["retention.ms"]["value"] != "1234"
+    assert defaults["retention.ms"]["source"] != "DYNAMIC_TOPIC_CONFIG"
+
+
 def test_settings_of_brokers_and_of_all_of_them(proxy: Proxy) -> None:
     (broker,) = get(proxy, "/brokers")["data"]
     at = f"/brokers/{broker['broker_id']}/configs"

@@ -17,6 +17,7 @@ from penstock.registry.routes import (
     subjects,
 )
 from penstock.registry.service import Registry
+from penstock.registry.state import State
 from penstock.web import Call, HttpError, MediaTypes, Route
 
 V1 = "application/vnd.schemaregistry.v1+json"
@@ -42,14 +43,22 @@ def _looking_again(route: Route, registry: Registry) -> Route:
     handler = route.handler
 
     async def look(call: Call) -> Any:
+        before = registry.ask(_itself)
         try:
             return await handler(call)
         except HttpError as error:
-            if error.status != 404 or not await registry.catch_up():
+            if error.status != 404:
+                raise
+            await registry.catch_up()
+            if registry.ask(_itself) is before:  # nor has the reader come on by itself meanwhile
                 raise
         return await handler(call)
 
     return replace(route, handler=look)
+
+
+def _itself(state: State) -> State:
+    return state
 
 
 def _with_invalid_subject(route: Route) -> Route:

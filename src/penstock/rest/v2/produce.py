@@ -27,6 +27,7 @@ from penstock.rest.schema_records import Registered
 from penstock.rest.v2.shapes import PartitionOffset, Produce, Produced
 from penstock.rest.v2.topics import partition_id
 from penstock.web import Answer, Call
+from penstock.web.negotiation import header
 
 
 class ProduceRoutes:
@@ -42,7 +43,7 @@ class ProduceRoutes:
     async def _produce(self, call: Call, partition: int | None) -> Answer:
         topic, body = call.path["topic"], call.body
         assert isinstance(body, Produce)
-        form = format_of(call.request.headers.get("content-type", ""))
+        form = format_of(header(call.request, b"content-type"))
         clients = self._proxy.clients(call)
         key_schema, value_schema = await self._schemas(clients, form, topic, body)
         records = [
@@ -53,7 +54,7 @@ class ProduceRoutes:
             )
             for each in body.records
         ]
-        outcomes = await self._proxy.clients(call).producing.produce(topic, records)
+        outcomes = await clients.producing.produce(topic, records)
         offsets = [_offset(outcome) for outcome in outcomes]
         ids = (schema.schema_id if schema is not None else None for schema in (key_schema, value_schema))
         return Answer(Produced(offsets, *ids), _status(topic, outcomes, offsets))

@@ -24,6 +24,14 @@ class ConfigRoutes:
         at = view.links.listing(*resources.config_parts(owner))
         return Listing(f"{resources.config_kind(owner)}List", at, data)
 
+    async def defaults(self, call: Call) -> Listing[shapes.Config]:
+        """What a topic of that name would have, were it new: without its own settings."""
+        view, owner = await self._owner(call)
+        entries = await self._proxy.ask(self._proxy.clients(call).configs.of_new_topic)
+        data = [resources.config(view.links, owner, each) for each in entries]
+        at = view.links.listing("topics", owner.name, "default-configs")
+        return Listing("KafkaTopicConfigList", at, data)
+
     async def list_of_all_topics(self, call: Call) -> Listing[shapes.Config]:
         view = await view_of(self._proxy, call)
         return await self._list_of(call, view, [Owner.topic(topic.name) for topic in view.topics], "topics")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Generator
+from collections.abc import AsyncIterator, Generator, Iterator
 from typing import Any, Final
 
 import msgspec
@@ -13,10 +13,19 @@ from penstock.client.sending import Produced
 from penstock.rest.config import RECORD_BYTES_MAX, STREAM_IDLE_S, STREAM_PENDING_MAX
 from penstock.rest.errors import INVALID_BATCH, INVALID_PAYLOAD, RestError, bad_request, from_client
 from penstock.rest.json_values import JsonValues, NotJson, ValueTooLarge
-from penstock.rest.producing import Outcome
+from penstock.rest.producing import Outcome, Together
 from penstock.rest.proxy import Proxy
 from penstock.rest.v3.lookup import check_cluster
-from penstock.rest.v3.record_data import Encoded, encode_plain, encode_record, iso_time
+from penstock.rest.v3.record_data import (
+    LINE_END,
+    Encoded,
+    Plain,
+    encode_plain,
+    encode_record,
+    iso_time,
+    line_start,
+    line_time,
+)
 from penstock.rest.v3.record_stream import RecordStream
 from penstock.rest.v3.requests import Batch, BatchResult, Failure, ProduceRecord, Success, Written
 from penstock.web import Answer, Call, HttpError
@@ -47,14 +56,13 @@ class ProduceRoutes:
 
         producing = self._proxy.clients(call).producing
 
-        def produce_now(value: bytes) -> Sent | None:
-            """None also for what is wrong: the long way says what it is."""
-            try:
-                made = encode_plain(_decoder.decode(value))
-            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, HttpError):
-                return None
-            sent = None if made is None else producing.send_now(topic, made[0])
-            return None if made is None or sent is None else Sent(sent, cluster_id, topic, made[1], made[2])
+        start = line_start(cluster_id, topic)
+
+        def produce_now(values: list[bytes]) -> tuple[int, Lines | None]:
+            plain = list(_plain_ones(values))
+            sent = producing.send_together(topic, [(each.value, each.key) for each in plain])
+            taken = len(sent.outcomes)
+            return taken, Lines(sent, start, plain) if taken else None
 
         async def produce(value: bytes) -> Waiting:
             return await self._produce(call, cluster_id, topic, value)
@@ -121,6 +129,50 @@ class Sent:
     def __await__(self) -> Generator[Any, None, Written | ErrorBody]:
         yield from self._outcome.__await__()
         return self.result()
+
+
+class Lines:
+    """Plain records on their way together, and the lines of their answers."""
+
+    __slots__ = ("_plain", "_sent", "_start")
+
+    def __init__(self, sent: Together, start: bytes, plain: list[Plain]) -> None:
+        self._sent = sent
+        self._start = start
+        self._plain = plain
+
+    def done(self) -> bool:
+        return self._sent.future.done()
+
+    def result(self) -> bytes:
+        start = self._start
+        return b"".join(
+            _failed(outcome)
+            if isinstance(outcome, ClientError)
+            else b'%b%d,"offset":%d%b%b' % (start, outcome[0], outcome[1], line_time(outcome[2]), plain.end)
+            for outcome, plain in zip(self._sent.outcomes, self._plain, strict=False)
+        )
+
+    def __await__(self) -> Generator[Any, None, bytes]:
+        yield from self._sent.future.__await__()
+        return self.result()
+
+
+def _plain_ones(values: list[bytes]) -> Iterator[Plain]:
+    """Up to the first value that is no plain record, or is wrong: the long way says what it is."""
+    for value in values:
+        try:
+            made = encode_plain(_decoder.decode(value))
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, HttpError):
+            return
+        if made is None:
+            return
+        yield made
+
+
+def _failed(outcome: ClientError) -> bytes:
+    error = from_client(outcome)
+    return msgspec.json.encode(ErrorBody(error.error_code, error.message)) + LINE_END
 
 
 Waiting = Sent | asyncio.Future[Written | ErrorBody]

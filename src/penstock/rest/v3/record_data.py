@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
+from typing import Final, NamedTuple
+
+import msgspec
 
 from penstock.client.sending import NewRecord
 from penstock.rest.encoding import ABSENT, NULL, encode, from_base64
@@ -18,6 +21,7 @@ from penstock.web import Call
 
 FORMATS = {form.name: form for form in Format}
 PLAIN = {form.name: form for form in Format if not form.has_schema}
+LINE_END: Final = b"\r\n"
 STRATEGIES = ("TOPIC_NAME", "RECORD_NAME", "TOPIC_RECORD_NAME")
 
 
@@ -32,26 +36,61 @@ class Encoded:
 NOTHING = Encoded(None, None)
 
 
-def encode_plain(record: ProduceRecord) -> tuple[NewRecord, Encoded, Encoded] | None:
-    """The same for a record without schemas and without anything that is rare; None for others."""
+class Plain(NamedTuple):
+    """A record without schemas, and the end of its line: what the answer says of its key and its value."""
+
+    value: bytes | None
+    key: bytes | None
+    end: bytes
+
+
+def encode_plain(record: ProduceRecord) -> Plain | None:
+    """A record without schemas and without anything that is rare; None for others."""
     if record.partition_id is not None or record.headers or record.timestamp is not None:
         return None
-    key, value = _plain(record.key), _plain(record.value)
-    if key is None or value is None:
+    key, value = record.key, record.value
+    if not (_is_plain(key) and _is_plain(value)):
         return None
-    return NewRecord(value.data, key.data), key, value
+    made_key = None if key is None else encode(PLAIN[key.type or ""], key.data)
+    made = None if value is None else encode(PLAIN[value.type or ""], value.data)
+    end = _line_end(
+        key.type if key else None, len(made_key or b""), value.type if value else None, len(made or b"")
+    )
+    return Plain(made, made_key, end)
 
 
-def _plain(data: Data | None) -> Encoded | None:
-    if data is None:
-        return NOTHING
-    form = PLAIN.get(data.type or "")
-    if form is None or (data.subject or data.subject_name_strategy or data.schema) is not None:
-        return None
-    if data.schema_id is not None or data.schema_version is not None:
-        return None
-    made = encode(form, data.data)
-    return Encoded(made, WrittenData(form.name, size=len(made or b"")))
+def _is_plain(data: Data | None) -> bool:
+    return data is None or (
+        data.type in PLAIN
+        and data.schema_id is None
+        and data.schema is None
+        and data.subject is None
+        and data.schema_version is None
+        and data.subject_name_strategy is None
+    )
+
+
+@lru_cache(maxsize=4096)
+def _line_end(key: str | None, key_bytes: int, value: str | None, value_bytes: int) -> bytes:
+    """From the timestamp to the end of the line."""
+    about = {
+        name: WrittenData(form, size=size)
+        for name, form, size in (("key", key, key_bytes), ("value", value, value_bytes))
+        if form is not None
+    }
+    return (b"," + msgspec.json.encode(about)[1:] if about else b"}") + LINE_END
+
+
+def line_start(cluster_id: str, topic: str) -> bytes:
+    """Of the answers to the records of one stream, to their partitions."""
+    told = {"error_code": 200, "cluster_id": cluster_id, "topic_name": topic}
+    return msgspec.json.encode(told)[:-1] + b',"partition_id":'
+
+
+@lru_cache(maxsize=1024)
+def line_time(timestamp_ms: int | None) -> bytes:
+    at = iso_time(timestamp_ms)
+    return b"" if at is None else b',"timestamp":"' + at.encode() + b'"'
 
 
 async def encode_record(

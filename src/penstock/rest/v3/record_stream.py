@@ -34,13 +34,16 @@ class Answer(Protocol):
 
 
 Produce = Callable[[bytes], Awaitable[Answer]]
-ProduceNow = Callable[[bytes], Answer | None]
-"""The same for a record that need not wait for anything; None for others."""
+ProduceNow = Callable[[list[bytes]], tuple[int, Answer | None]]
+"""The same for records that need not wait for anything, those at the beginning of the list: how many, and
+what becomes of them. Their answers come together, as the bytes of their lines."""
+TOGETHER: Final = 250
+"""Records that share an answer at most."""
 LATER: Final[Any] = object()
 
 
 class RecordStream(Response):
-    """`produce_now`, and where that gives nothing `produce`, is called for each value in turn. Values come as
+    """`produce_now` is called for the values, and `produce` for each that it does not take. Values come as
     lists of those that arrived together."""
 
     media_type = "application/json"
@@ -59,7 +62,12 @@ class RecordStream(Response):
         self._produce_now = produce_now
         self._produce = produce
         self._idle_s = idle_s
-        self._pending: asyncio.Queue[Answer | None] = asyncio.Queue(pending_max)
+        self._pending: asyncio.Queue[tuple[Answer, int] | None] = asyncio.Queue()
+        """With how many records each answer is of."""
+        self._pending_max = pending_max
+        self._records = 0
+        """Under way, and not answered yet."""
+        self._room = asyncio.Event()
 
     async def __call__(self, _scope: Scope, _receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
@@ -80,52 +88,74 @@ class RecordStream(Response):
                     values = await anext(self._values, None)
                 if values is None:
                     break
-                for value in values:
-                    await self._add(self._produce_now(value) or await self._produce(value))
+                for at in range(0, len(values), TOGETHER):
+                    await self._take(values[at : at + TOGETHER])
         except HttpError as error:
-            await self._pending.put(_settled(ErrorBody(error.error_code, error.message)))
+            self._end_with(ErrorBody(error.error_code, error.message))
         except TimeoutError:
-            await self._pending.put(
-                _settled(
-                    ErrorBody(408, f"Nothing arrived for {self._idle_s:g} s. Connection will be closed.")
-                )
+            self._end_with(
+                ErrorBody(408, f"Nothing arrived for {self._idle_s:g} s. Connection will be closed.")
             )
         except ClientDisconnect:
             pass
         except Exception:  # a bug; the client sees that its stream has ended
             _log.exception("a stream of records failed")
-            await self._pending.put(_settled(ErrorBody(50001, "Internal Server Error")))
-        await self._pending.put(None)
+            self._end_with(ErrorBody(50001, "Internal Server Error"))
+        self._pending.put_nowait(None)
 
-    async def _add(self, answer: Answer) -> None:
-        if self._pending.full():
-            await self._pending.put(answer)
-        else:
-            self._pending.put_nowait(answer)
+    async def _take(self, values: list[bytes]) -> None:
+        while values:
+            await self._wait_for_room(len(values))
+            count, answer = self._produce_now(values)
+            if answer is not None:
+                self._add(answer, count)
+            if count < len(values):
+                self._add(await self._produce(values[count]), 1)
+            values = values[count + 1 :]
+
+    async def _wait_for_room(self, count: int) -> None:
+        """More records than may be under way wait until none is."""
+        while self._records and self._records + count > self._pending_max:
+            self._room.clear()
+            await self._room.wait()
+
+    def _add(self, answer: Answer, count: int) -> None:
+        self._records += count
+        self._pending.put_nowait((answer, count))
+
+    def _end_with(self, body: ErrorBody) -> None:
+        self._pending.put_nowait((_settled(body), 0))
 
     async def _write(self, send: Send) -> None:
         """Answers that are there already share a chunk."""
-        answer = await self._pending.get()
-        while answer is not None:
-            chunk = bytearray(_line(await answer))
-            answer = self._next_of(chunk)
+        pending = await self._pending.get()
+        while pending is not None:
+            answer, count = pending
+            chunk = bytearray(_lines(await answer))
+            self._answered(count)
+            pending = self._next_of(chunk)
             async with asyncio.timeout(self._idle_s):
                 await send({"type": "http.response.body", "body": bytes(chunk), "more_body": True})
-            if answer is LATER:
-                answer = await self._pending.get()
+            if pending is LATER:
+                pending = await self._pending.get()
 
     def _next_of(self, chunk: bytearray) -> Any:
         """Adds to the chunk what is ready. Then comes None at the end, or LATER."""
         while not self._pending.empty():
-            answer = self._pending.get_nowait()
-            if answer is None or not answer.done() or len(chunk) > CHUNK_BYTES:
-                return answer
-            chunk += _line(answer.result())
+            pending = self._pending.get_nowait()
+            if pending is None or not pending[0].done() or len(chunk) > CHUNK_BYTES:
+                return pending
+            chunk += _lines(pending[0].result())
+            self._answered(pending[1])
         return LATER
 
+    def _answered(self, count: int) -> None:
+        self._records -= count
+        self._room.set()
 
-def _line(answer: Any) -> bytes:
-    return msgspec.json.encode(answer) + SEPARATOR
+
+def _lines(answer: Any) -> bytes:
+    return answer if isinstance(answer, bytes) else msgspec.json.encode(answer) + SEPARATOR
 
 
 def _settled(body: ErrorBody) -> Answer:

@@ -167,6 +167,13 @@ def _config_routes(routes: ConfigRoutes) -> tuple[Route, ...]:
             needs=access.SEES_TOPIC_CONFIGS,
         ),
         _get(
+            f"{TOPIC}/default-configs",
+            routes.defaults,
+            "The settings that a topic has without its own.",
+            listing,
+            needs=access.SEES_TOPIC_CONFIGS,
+        ),
+        _get(
             f"{CLUSTER}/brokers/-/configs",
             routes.list_of_all_brokers,
             "Settings of each broker.",

@@ -19,13 +19,22 @@ from penstock.web import Call, Problem, Route
 REFUSED: Final = Problem(400, "The cluster does not support it", 40035)
 TASK_TYPES: Final = ("add-broker", "remove-broker")
 CLUSTER: Final = "/v3/clusters/{cluster_id}"
+_GROUP: Final = f"{CLUSTER}/streams-groups/{{group_id}}"
+_MEMBER: Final = f"{_GROUP}/members/{{member_id}}"
+_OF_TYPE: Final = "{assignments_type}/subtopologies/{subtopology_id}"
 UNSUPPORTED: Final = (
     ("GET", f"{CLUSTER}/streams-groups", "The streams groups."),
-    ("GET", f"{CLUSTER}/streams-groups/{{group_id}}", "A streams group."),
-    ("GET", f"{CLUSTER}/streams-groups/{{group_id}}/members", "Its members."),
-    ("GET", f"{CLUSTER}/streams-groups/{{group_id}}/members/{{member_id}}", "A member."),
-    ("GET", f"{CLUSTER}/streams-groups/{{group_id}}/members/{{member_id}}/assignments", "What it has."),
-    ("GET", f"{CLUSTER}/streams-groups/{{group_id}}/subtopologies", "Its subtopologies."),
+    ("GET", _GROUP, "A streams group."),
+    ("GET", f"{_GROUP}/members", "Its members."),
+    ("GET", _MEMBER, "A member."),
+    ("GET", f"{_MEMBER}/assignments", "What it has."),
+    ("GET", f"{_MEMBER}/assignments/{{assignments_type}}", "What it has, of one type."),
+    ("GET", f"{_MEMBER}/assignments/{_OF_TYPE}", "What it has of one subtopology."),
+    ("GET", f"{_MEMBER}/target-assignments", "What it is to have."),
+    ("GET", f"{_MEMBER}/target-assignments/{{assignments_type}}", "What it is to have, of one type."),
+    ("GET", f"{_MEMBER}/target-assignments/{_OF_TYPE}", "What it is to have of one subtopology."),
+    ("GET", f"{_GROUP}/subtopologies", "Its subtopologies."),
+    ("GET", f"{_GROUP}/subtopologies/{{subtopology_id}}", "A subtopology."),
 )  # fmt: skip
 """Operations that need the protocol of KIP-1071, which Penstock's broker does not speak."""
 
