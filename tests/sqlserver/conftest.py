@@ -34,6 +34,7 @@ def cluster() -> Iterator[tuple[str, str]]:
     from penstock.testing import Broker
 
     settings = {"log.retention.ms": "-1", "group.initial.rebalance.delay.ms": "0"}
+    settings["log.cleaner.enable"] = "false"  # tables are compared with every update that they had
     with Broker(settings=settings) as broker, RegistryProcess(broker.bootstrap_servers) as registry:
         yield broker.bootstrap_servers, registry.url
 

@@ -32,11 +32,11 @@ class Server:
         return answer.json()
 
     def rows(self, text: str, **properties: str) -> list[Any]:
-        """The rows of a query that ends."""
+        """The rows of a query that ends. An empty line is the server's look whether its client is there."""
         given = {name.replace("_", "."): value for name, value in properties.items()}
         answer = self.client.post("/query-stream", json={"sql": text, "properties": given})
         assert answer.status_code == 200, answer.text
-        return [json.loads(line) for line in answer.text.splitlines()[1:]]
+        return [json.loads(line) for line in answer.text.splitlines()[1:] if line]
 
     def wait_for_rows(
         self, text: str, enough: Callable[[list[Any]], bool], within_s: float = 90

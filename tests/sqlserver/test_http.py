@@ -84,6 +84,42 @@ def test_http_2_is_spoken_without_asking(server: Server, name: str) -> None:
         assert [json.loads(row) for row in rows] == [[3], [5]]
 
 
+def test_the_traffic_of_confluents_java_client_works_on_one_connection(server: Server, name: str) -> None:
+    """Its artefacts are not in Maven Central. What it sends, by ksqlDB's documentation of the client: HTTP/2
+    with prior knowledge, a push query, rows while the query lasts, and the end of the query."""
+    create(server, name)
+    limits = httpx.Limits(max_connections=1)
+    with httpx.Client(base_url=server.url, http1=False, http2=True, limits=limits, timeout=30) as client:
+        query = {"sql": f"SELECT id, who FROM {name} EMIT CHANGES;", "properties": EARLIEST}
+        accepted = {"accept": "application/vnd.ksqlapi.delimited.v1"}
+        with client.stream("POST", "/query-stream", json=query, headers=accepted) as answer:
+            lines = (line for line in answer.iter_lines() if line)
+            header = json.loads(next(lines))
+            rows = f'{{"target":"{name}"}}\n{{"ID":1,"WHO":"ann"}}\n{{"ID":2,"WHO":"bob"}}\n'
+            told = client.post("/inserts-stream", content=rows, headers=accepted)
+            assert [json.loads(line)["seq"] for line in told.text.splitlines()] == [0, 1]
+            assert [json.loads(next(lines)), json.loads(next(lines))] == [[1, "ann"], [2, "bob"]]
+            assert client.post("/close-query", json={"queryId": header["queryId"]}).status_code == 200
+            assert list(lines) == []
+        assert answer.http_version == told.http_version == "HTTP/2"
+        listed = client.post("/ksql", json={"ksql": "LIST STREAMS;", "streamsProperties": {}})
+        assert name in {each["name"] for each in listed.json()[0]["streams"]}
+        assert client.get("/info").json()["KsqlServerInfo"]["version"]
+
+
+def test_a_status_line_has_its_words_and_a_target_may_be_a_whole_url(server: Server, name: str) -> None:
+    """As the `ksql` package of PyPI needs and writes them; it cannot be imported by today's Python."""
+    create(server, name)
+    body = f'{{"target":"{name}"}}\n{{"ID":1}}'.encode()
+    host, port = server.address.split(":")
+    for path, status in (("/inserts-stream", b"200 OK"), ("/nowhere", b"404 Not Found")):
+        with socket.create_connection((host, int(port)), timeout=30) as connection:
+            head = f"POST {server.url}{path} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n"
+            connection.sendall(f"{head}Connection: close\r\n\r\n".encode() + body)
+            answer = connection.makefile("rb").read()
+        assert answer.startswith(b"HTTP/1.1 " + status + b"\r\n"), answer
+
+
 def test_rows_are_answered_while_more_are_sent(server: Server, name: str) -> None:
     create(server, name)
     host, _, port = server.address.rpartition(":")

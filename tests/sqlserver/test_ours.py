@@ -1,4 +1,5 @@
-"""What ksqlDB does not have: DELETE, ORDER BY, START AT, SHOW CREATE, DROP … CASCADE, queries in FROM."""
+"""What ksqlDB does not have: DELETE, ORDER BY, START AT, SHOW CREATE, DROP … CASCADE, queries in FROM,
+AS OF."""
 
 from __future__ import annotations
 
@@ -90,3 +91,45 @@ def test_a_statement_is_shown_and_what_depends_on_a_source_goes_with_it(server: 
     while [each for each in server.ksql("SHOW TOPICS;")[0]["topics"] if each["name"].endswith(name)]:
         assert time.monotonic() < deadline
     assert "There is no stream" in server.ksql(f"SHOW CREATE STREAM {name};", 400)["message"]
+
+
+def test_a_stream_and_a_table_are_read_as_they_were(server: Server, name: str) -> None:
+    server.ksql(
+        f"CREATE TABLE {name} (id INT PRIMARY KEY, v STRING) "
+        f"WITH (kafka_topic='{name}', value_format='JSON', partitions=2);"
+        f"CREATE STREAM s_{name} (id INT KEY, v STRING) WITH (kafka_topic='{name}', value_format='JSON');"
+    )
+    for time_ms, number, value in ((1000, 1, "a"), (2000, 2, "b"), (3000, 1, "c")):
+        server.ksql(f"INSERT INTO {name} (ROWTIME, id, v) VALUES ({time_ms}, {number}, '{value}');")
+    server.ksql(f"DELETE FROM {name} WHERE id = 2;")
+    for when, rows in (
+        ("1970-01-01T00:00:00.500Z", []),
+        ("1970-01-01T00:00:02Z", [[1, "a"], [2, "b"]]),
+        ("3000", [[1, "c"], [2, "b"]]),
+        ("2999-01-01", [[1, "c"]]),
+    ):
+        assert server.rows(f"SELECT * FROM {name} AS OF TIMESTAMP '{when}' ORDER BY id;") == rows, when
+    past = "AS OF TIMESTAMP '1970-01-01T00:00:02'"
+    assert server.rows(f"SELECT v FROM {name} {past} WHERE id = 2;") == [["b"]]
+    assert server.rows(f"SELECT id, v FROM s_{name} {past} ORDER BY id LIMIT 1;") == [[1, "a"]]
+    assert sorted(server.rows(f"SELECT id, v FROM s_{name} {past};")) == [[1, "a"], [2, "b"]]
+    for text, words in (
+        (f"SELECT * FROM {name} AS OF TIMESTAMP 'noon';", "is no time"),
+        (f"SELECT * FROM {name} {past} EMIT CHANGES;", "AS OF stands in pull queries only"),
+    ):
+        answer = server.client.post("/query-stream", json={"sql": text})
+        assert words in answer.json()["message"], answer.text
+
+
+def test_a_replaced_query_reports_what_becomes_of_its_state(server: Server, name: str) -> None:
+    create(server, name)
+    made_so = f"TABLE c_{name} WITH (TTL='1 HOUR') AS SELECT id, COUNT(*) AS n FROM {name}"
+    server.ksql(f"CREATE {made_so} GROUP BY id; PAUSE ALL;")
+    server.ksql(f"CREATE TABLE d_{name} AS SELECT * FROM c_{name}; PAUSE ALL;")
+    (made,) = server.ksql(f"CREATE OR REPLACE {made_so} WHERE amount > 1 GROUP BY id;")
+    replaced = made["replacedQuery"]
+    assert replaced["queryId"].startswith(f"CTAS_C_{name}_")
+    assert replaced["stateKept"] == ["Aggregate-Aggregate-Materialize"]
+    assert (replaced["stateNew"], replaced["stateLost"]) == ([], [])
+    assert replaced["readBy"] == [f"D_{name}"]
+    server.ksql(f"PAUSE ALL; DROP TABLE c_{name} CASCADE;")

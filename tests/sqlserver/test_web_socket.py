@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from urllib.parse import quote
 
-from websockets.exceptions import ConnectionClosed
+import pytest
+from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
+from websockets.typing import Origin
 
 from tests.sqlserver.servers import EARLIEST, Server
 from tests.sqlserver.test_statements import create
@@ -39,6 +41,16 @@ def test_a_wrong_query_is_refused_with_its_error(server: Server) -> None:
                 socket.recv()
             except ConnectionClosed:
                 assert socket.close_code == 1003
+
+
+def test_a_page_of_another_site_gets_nothing(server: Server, name: str) -> None:
+    create(server, name)
+    text = f"SELECT * FROM {name} EMIT CHANGES;"
+    with pytest.raises(InvalidStatus), connect(url(server, text), origin=Origin("https://evil.test")):
+        pass
+    own = Origin(f"http://{server.address}")
+    with connect(url(server, text), origin=own) as socket:
+        assert json.loads(socket.recv())[0]["name"] == "ID"
 
 
 def test_a_client_that_goes_ends_its_query(server: Server, name: str) -> None:

@@ -2,8 +2,8 @@
 they may begin with a digit, contain `@`, and be most keywords.
 
 A keyword is a token of its own type, an identifier an IDENTIFIER. `ARRAY`, `MAP` and `STRUCT` are keywords
-only before the bracket that makes them one, and `(` before a lambda's parameters is LAMBDA_OPEN, so that the
-grammar needs one token of lookahead and no more.
+only before the bracket that makes them one. AS before OF TIMESTAMP is AS_OF, and `(` before a lambda's
+parameters is LAMBDA_OPEN, so that the grammar needs one token of lookahead and no more.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ _LAMBDA_AHEAD: Final = re.compile(
     rf"\(\s*(?:{_NAME}|`(?:[^`]|``)+`)(?:\s*,\s*(?:{_NAME}|`(?:[^`]|``)+`))*\s*\)\s*=>", re.DOTALL
 )
 _BRACKET_AHEAD: Final = re.compile(r"(?:\s+|--[^\r\n]*|/\*.*?\*/)*([\[<(])", re.DOTALL)
+_AS_OF: Final = re.compile(r"\s+OF\s+TIMESTAMP\s+'", re.IGNORECASE)
 _MAKES_KEYWORD: Final = {"ARRAY": "[<", "MAP": "(<", "STRUCT": "(<"}
 
 
@@ -126,6 +127,8 @@ def _kind(kind: str, raw: str, text: str, start: int, end: int) -> str:
         if word in _MAKES_KEYWORD:
             ahead = _BRACKET_AHEAD.match(text, end)
             return word if ahead and ahead[1] in _MAKES_KEYWORD[word] else "IDENTIFIER"
+        if word == "AS" and _AS_OF.match(text, end):
+            return "AS_OF"
         return word if word in KEYWORDS else "IDENTIFIER"
     if kind == "digit_name":
         return "IDENTIFIER"

@@ -38,7 +38,7 @@ _SHOWN: Final = {name: f"'{symbol}'" for symbol, name in SYMBOLS.items()} | {
     "BLOCK": "$$ … $$",
     "$END": "the end of the statement",
 }
-_HIDDEN: Final = frozenset({"BACKTICK", "QUOTED"})
+_HIDDEN: Final = frozenset({"AS_OF", "BACKTICK", "QUOTED"})
 _MOST_SHOWN: Final = 24
 
 
@@ -89,7 +89,7 @@ def _parser() -> Lark:
 
 def _grammar() -> str:
     text = (files("penstock.sql") / "grammar.lark").read_text()
-    tokens = " ".join(sorted({*KEYWORDS, *SYMBOLS.values(), *_NAMES, *_VALUES}))
+    tokens = " ".join(sorted({*KEYWORDS, *SYMBOLS.values(), *_NAMES, *_VALUES, "AS_OF"}))
     rules = [
         ("name", FREE - {"ALL"}),
         ("alias_name", FREE - {"ALL"} - NOT_AN_ALIAS),

@@ -35,6 +35,7 @@ BOTH: Final = frozenset(
         "VALUE_PROTOBUF_NULLABLE_REPRESENTATION",
     }
 )
+AS_SELECT: Final = BOTH | {"TTL"}
 CREATE: Final = BOTH | {"WINDOW_TYPE", "WINDOW_SIZE", "SOURCED_BY_CONNECTOR"}
 _DURATION: Final = re.compile(r"\s*([0-9]+)\s+([A-Za-z]+)\s*")
 _NAMED_SCHEMAS: Final = ("AVRO", "JSON_SR", "PROTOBUF")

@@ -13,7 +13,7 @@ from penstock.sql.analysis.query import AnalysedQuery
 from penstock.sql.create_analysis import Inference, timestamp_of
 from penstock.sql.errors import SqlError
 from penstock.sql.formats import check_columns
-from penstock.sql.properties import BOTH, Properties
+from penstock.sql.properties import AS_SELECT, Properties
 from penstock.sql.serdes.codec import FormatError
 from penstock.sql.sources import DataSource
 from penstock.sql.syntax import Position
@@ -31,7 +31,7 @@ def sink_of(
 ) -> DataSource:
     """The source that a statement makes. What WITH does not say is taken from the first source."""
     _check_kind(node.kind, query, node.at)
-    given = Properties(node.properties, BOTH, node.at, wraps=wraps)
+    given = Properties(node.properties, AS_SELECT, node.at, wraps=wraps)
     first = query.first
     key, value = result_columns(query)
     key_form, value_form = _formats(given, first, (len(key), len(value)), key_format)
@@ -52,7 +52,21 @@ def sink_of(
         query.window,
         partitions=partitions if partitions is not None else first.partitions,
         is_derived=True,
+        lifetime_ms=_lifetime_ms(given, query),
     )
+
+
+def _lifetime_ms(given: Properties, query: AnalysedQuery) -> int | None:
+    found = given.duration_ms("TTL")
+    if found is None:
+        return None
+    if not query.is_table:
+        raise SqlError("TTL is for rows of tables: a stream has RETENTION_MS", *given.place("TTL"))
+    if query.window is not None:
+        raise SqlError("TTL is for tables without windows: a window has RETENTION", *given.place("TTL"))
+    if found < 1:
+        raise SqlError("TTL must be at least '1 MILLISECOND'", *given.place("TTL"))
+    return found
 
 
 def check_schema_ids(sink: DataSource, infer: Inference, at: Position) -> None:

@@ -49,6 +49,8 @@ class DataSource:
     """Of its topic, where that is known."""
     is_derived: bool = False
     """Made by AS SELECT: a table of this kind is materialised."""
+    lifetime_ms: int | None = None
+    """WITH (TTL=…): how long a row of a table stays after its last change."""
     query: Any = None
     """Of a query in parentheses: the `AnalysedQuery` that makes its rows. It has no topic then."""
 

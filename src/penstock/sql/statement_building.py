@@ -240,6 +240,9 @@ class StatementBuilder(ExpressionBuilder):
             return s.StartAt(c[2].text, int(value), at=at(c))
         return s.StartAt(c[2].text, None if value is None else unquoted(value), at=at(c))
 
+    def as_of(self, c: Children) -> s.AsOf:
+        return s.AsOf(unquoted(c[-1]), at=at(c))
+
     def ordered(self, c: Children) -> s.Ordered:
         return s.Ordered(c[0], has(c, "DESC"), at=at(c))
 
@@ -311,6 +314,7 @@ class StatementBuilder(ExpressionBuilder):
             has(c, "DISTINCT"),
             tuple(every(s.Ordered, order.children)) if order else (),
             first(s.StartAt, c),
+            first(s.AsOf, c),
             at=at(c),
         )
 

@@ -111,6 +111,7 @@ def _query(node: s.Query) -> list[str | None]:
     return [
         _joined("SELECT", _if(node.distinct, "DISTINCT"), ", ".join(map(_item, node.items))),
         f"FROM {_source(node.source)}",
+        f"AS OF TIMESTAMP {string(node.as_of.value)}" if node.as_of else None,
         *map(_join, node.joins),
         _window(node.window) if node.window else None,
         f"WHERE {expression(node.where)}" if node.where else None,

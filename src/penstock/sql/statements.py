@@ -115,6 +115,13 @@ class StartAt(Node):
 
 
 @dataclass(frozen=True)
+class AsOf(Node):
+    """AS OF TIMESTAMP '…' behind a source."""
+
+    value: str
+
+
+@dataclass(frozen=True)
 class Ordered(Node):
     expression: Expression
     descending: bool = False
@@ -136,6 +143,8 @@ class Query(Statement):
     distinct: bool = False
     order_by: tuple[Ordered, ...] = ()
     start_at: StartAt | None = None
+    as_of: AsOf | None = None
+    """The source as it was at a time."""
     union: tuple[Query, ...] = ()
     """What follows UNION ALL."""
 

@@ -1,5 +1,5 @@
 """CREATE, DROP, SHOW and DESCRIBE of connectors: requests to a Connect worker, ours or Kafka's, at
-`ksql.connect.url`. Everything here blocks.
+`ksql.connect.url`, as the server itself. Everything here blocks.
 """
 
 from __future__ import annotations
@@ -11,9 +11,12 @@ from decimal import Decimal
 from typing import Any, Final
 from urllib.parse import quote
 
+from penstock.client.registry_access import RegistryAccess
 from penstock.sql import statements as s
 from penstock.sqlserver.entities import Entity, entity
 from penstock.sqlserver.errors import BAD_STATEMENT, SERVER_ERROR, KsqlError
+from penstock.wire.direct_http import open_direct
+from penstock.wire.tls import client_context
 
 TIMEOUT_S: Final = 30.0
 _LARGEST: Final = 16 * 1024 * 1024
@@ -29,16 +32,19 @@ class ConnectError(KsqlError):
 
 
 class ConnectClient:
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, access: RegistryAccess | None = None) -> None:
         self._url = url.split(",")[0].rstrip("/")
+        self._access = access or RegistryAccess()
 
     def ask(self, method: str, path: str, body: Any = None) -> Any:
         data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(
-            self._url + path, data, {"Content-Type": "application/json"}, method=method
-        )
+        headers = {"Content-Type": "application/json"}
+        if self._access.authorization:
+            headers["Authorization"] = self._access.authorization
+        request = urllib.request.Request(self._url + path, data, headers, method=method)
+        context = None if self._access.tls is None else client_context(self._access.tls)
         try:
-            with urllib.request.urlopen(request, timeout=TIMEOUT_S) as answer:
+            with open_direct(request, TIMEOUT_S, context) as answer:
                 text = answer.read(_LARGEST)
         except urllib.error.HTTPError as error:
             raise ConnectError(_message(error.read(_LARGEST)), error.code) from error

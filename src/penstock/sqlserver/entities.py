@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from penstock.expressions import types as t
 from penstock.plan.row_schemas import ColumnSchema
+from penstock.sql.engine import PersistentQuery
 from penstock.sql.sources import DataSource
 from penstock.sqlserver.masking import masked
 from penstock.sqlserver.metastore import CommandStatus
@@ -23,6 +24,21 @@ def current_status(text: str, command_id: str, status: CommandStatus, number: in
     return entity(
         "currentStatus", text, commandId=command_id, commandStatus=told, commandSequenceNumber=number
     )
+
+
+def replaced_query(old: PersistentQuery, new: PersistentQuery, readers: Sequence[str]) -> Entity:
+    """What CREATE OR REPLACE does to a query's state: ours, no part of ksqlDB's answer."""
+    before, after = ({store.name for store in each.plan.stores} for each in (old, new))
+    topics, newer = ({topic.name for topic in each.plan.internal_topics} for each in (old, new))
+    return {
+        "queryId": new.id,
+        "stateKept": sorted(before & after),
+        "stateNew": sorted(after - before),
+        "stateLost": sorted(before - after),
+        "internalTopicsKept": sorted(topics & newer),
+        "goesOnFrom": "committed offsets",
+        "readBy": sorted(readers),
+    }
 
 
 def schema_json(kind: t.SqlType) -> Entity:

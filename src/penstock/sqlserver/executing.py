@@ -24,7 +24,7 @@ from penstock.sqlserver import asserting, connectors, looking
 from penstock.sqlserver.beginning import begin
 from penstock.sqlserver.commands import Command
 from penstock.sqlserver.deleting import deleted_rows
-from penstock.sqlserver.entities import Entity, current_status
+from penstock.sqlserver.entities import Entity, current_status, replaced_query
 from penstock.sqlserver.errors import BAD_STATEMENT, QUERY_ENDPOINT, SERVER_ERROR, KsqlError, StatementError
 from penstock.sqlserver.inferring import with_inferred_columns
 from penstock.sqlserver.metastore import CommandStatus, Metastore, success
@@ -192,7 +192,22 @@ class Execution:
         if command.number not in self._server.metastore.commands:  # IF [NOT] EXISTS had nothing to do
             status = _skipped(before, command)
         self._after(node, before)
-        return current_status(self._shown, command_id, status, command.number)
+        made = current_status(self._shown, command_id, status, command.number)
+        replaced = self._replaced(node, before)
+        return made if replaced is None else {**made, "replacedQuery": replaced}
+
+    def _replaced(self, node: s.Statement, before: Metastore) -> Entity | None:
+        """What became of the state of a query that CREATE OR REPLACE has replaced."""
+        if not isinstance(node, s.CreateAsSelect) or not node.or_replace:
+            return None
+        for name, known in self._server.metastore.queries.items():
+            old = before.queries.get(name)
+            if known.query.sink.name == node.name and old is not None and old.query is not known.query:
+                readers = {
+                    each.query.sink.name for each in before.queries.values() if node.name in each.query.reads
+                }
+                return replaced_query(old.query, known.query, sorted(readers))
+        return None
 
     def _after(self, node: s.Statement, before: Metastore) -> None:
         """DELETE TOPIC: of everything that is gone, which with CASCADE may be several sources."""

@@ -40,6 +40,7 @@ def sql_app(server: SqlServer, queries: ClientQueries, door: Door = OPEN_DOOR) -
         MEDIA_TYPES,
         error_body=error_body,
         authenticate=door.authenticate,
+        metrics=server.persistent.samples,
         authorize=permit_all if server.rights is None else server.rights.authorize,
     )
     table = routes(server, queries)

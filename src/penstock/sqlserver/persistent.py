@@ -11,11 +11,12 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from penstock.metrics.text import Family, Sample
 from penstock.sqlserver.metastore import KnownQuery
 from penstock.sqlserver.query_log import QueryLog
 from penstock.sqlserver.settings import ServerSettings
@@ -33,12 +34,26 @@ AT_ONCE: Final = max(2, os.cpu_count() or 2)
 _PASSED_ON: Final = (
     "processing.guarantee", "max.offsets.per.trigger", "compression.type", "transaction.timeout.ms",
     "heartbeat.interval.ms", "replication.factor", "cache.max.bytes.buffering", "statestore.cache.max.bytes",
+    "penstock.origin",
 )  # fmt: skip
 """Settings of queries, of the session or of the server with `ksql.streams.` before them."""
 _STATES: Final = {
     "created": "UNRESPONSIVE", "standing by": "RUNNING", "running": "RUNNING", "failed": "ERROR",
     "closed": "UNRESPONSIVE",
 }  # fmt: skip
+
+_ENGINE: Final = "io_confluent_ksql_metrics_ksql_engine_query_stats_"
+"""ksqlDB's MBean `io.confluent.ksql.metrics:type=ksql-engine-query-stats`, in the JMX exporter's spelling."""
+PERSISTENT: Final = Family(
+    f"{_ENGINE}num_persistent_queries", "gauge", "Persistent queries of the service.", ("service_id",)
+)
+ACTIVE: Final = Family(
+    f"{_ENGINE}num_active_queries", "gauge", "Persistent queries that this server runs.", ("service_id",)
+)
+STATES: Final = Family(
+    f"{_ENGINE}queries", "gauge", "Persistent queries of the service by state.", ("service_id", "state")
+)
+FAMILIES: Final = (PERSISTENT, ACTIVE, STATES)
 
 
 @dataclass
@@ -123,6 +138,18 @@ class PersistentQueries:
         if running is None or running.application is None:
             return {}
         return running.application.progress
+
+    def samples(self) -> Iterator[Sample]:
+        """ksqlDB's numbers of the engine, then those of each query that runs here. Blocking."""
+        states = [self.state_of(query_id) for query_id in list(self._wanted)]
+        service = {"service_id": self._settings.service_id}
+        applications = [each.application for each in list(self._running.values()) if each.application]
+        yield Sample(PERSISTENT, service, len(states))
+        yield Sample(ACTIVE, service, len(applications))
+        for state in ("RUNNING", "PAUSED", "ERROR", "UNRESPONSIVE"):
+            yield Sample(STATES, {**service, "state": state.lower()}, states.count(state))
+        for application in applications:
+            yield from application.metrics()
 
     def is_running(self, query_id: str) -> bool:
         """Whether records flow."""

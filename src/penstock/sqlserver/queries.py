@@ -25,6 +25,7 @@ from penstock.sqlserver.channels import RowChannel
 from penstock.sqlserver.errors import TOO_MANY_QUERIES, KsqlError
 from penstock.sqlserver.key_lookups import keys_asked_for
 from penstock.sqlserver.ordering import Ordering
+from penstock.sqlserver.past import PastReader, as_of_ms, table_rows
 from penstock.sqlserver.pull_limits import PullLimits
 from penstock.sqlserver.server import SqlServer
 from penstock.sqlserver.starting import begin_offsets
@@ -166,7 +167,7 @@ class ClientQueries:
         self,
         query: ClientQuery,
         made: TransientQuery,
-        reader: TopicReader,
+        reader: TopicReader | PastReader,
         limit: int | None,
         *,
         to_end: bool,
@@ -199,13 +200,15 @@ class ClientQueries:
     def _pull(self, node: s.Query, channel: RowChannel) -> ClientQuery:
         server = self._server
         _check_pull(node)
-        query = analyse_query(replace(node, emit="CHANGES", order_by=()), server.metastore.catalogue)
+        asked = replace(node, emit="CHANGES", order_by=(), as_of=None)
+        query = analyse_query(asked, server.metastore.catalogue)
         source = query.first
-        if source.kind == "TABLE" and not (source.is_derived or source.read_only):
+        until_ms = None if node.as_of is None else as_of_ms(node.as_of)
+        if until_ms is None and source.kind == "TABLE" and not (source.is_derived or source.read_only):
             raise SqlError(NOT_MATERIALISED.format(name=source.name), *node.source.at)
         made = TransientQuery(query, server.serde_of, now_ms=server.now_ms(), random=server.random)
         opened = self._opened(made, channel, is_push=False)
-        if source.kind == "STREAM":
+        if source.kind == "STREAM" or until_ms is not None:
             starts = begin_offsets(server.admin, made.topics, node.start_at, "earliest")
             work = (opened, made, starts, node)
             threading.Thread(target=self._run_to_end, args=work, name=opened.id, daemon=True).start()
@@ -230,11 +233,13 @@ class ClientQueries:
         try:
             settings = self._server.settings
             connection = Connection(settings.bootstrap_servers, CONNECT_S, settings.client)
-            with TopicReader(connection, starts) as reader:
-                if node.order_by:
-                    found = self._to_end(query, made, reader)
-                    rows = Ordering(node.order_by, made.columns).sorted(found, node.limit)
-                    query.channel.put_all(rows)
+            with TopicReader(connection, starts) as topics:
+                reader = topics if node.as_of is None else PastReader(topics, as_of_ms(node.as_of))
+                if isinstance(reader, PastReader) and made.query.first.kind == "TABLE":
+                    found = made.feed(table_rows(reader, query.channel.closed), self._server.now_ms())
+                    self._all_at_once(query, made, (row for row in found if not row.is_tombstone), node)
+                elif node.order_by:
+                    self._all_at_once(query, made, self._to_end(query, made, reader), node)
                 else:
                     self._pump(query, made, reader, node.limit, to_end=True)
         except Exception as raised:
@@ -244,7 +249,19 @@ class ClientQueries:
             made.close()
             query.channel.end(error)
 
-    def _to_end(self, query: ClientQuery, made: TransientQuery, reader: TopicReader) -> Iterator[OutputRow]:
+    def _all_at_once(
+        self, query: ClientQuery, made: TransientQuery, found: Iterable[OutputRow], node: s.Query
+    ) -> None:
+        if node.order_by:
+            found = Ordering(node.order_by, made.columns).sorted(found, node.limit)
+        rows, left = _limited(list(found), node.limit)
+        query.limit_reached = left == 0
+        if rows:  # an empty batch is a sign of life
+            query.channel.put_all(rows)
+
+    def _to_end(
+        self, query: ClientQuery, made: TransientQuery, reader: TopicReader | PastReader
+    ) -> Iterator[OutputRow]:
         while not query.channel.closed.is_set() and not reader.at_end:
             yield from made.feed(reader.poll(POLL_S), self._server.now_ms())
 

@@ -66,7 +66,7 @@ class SqlServer:
         self.random = SystemRandom()
         self.changing = threading.Lock()
         """Held by a statement that changes what the server knows, topics included: one after another."""
-        self.connect = ConnectClient(settings.values["ksql.connect.url"])
+        self.connect = ConnectClient(settings.values["ksql.connect.url"], settings.connect_access)
         self._command_topic: ReplayedTopic[Command, Metastore] = ReplayedTopic(
             ReplayedTopicSettings(
                 settings.bootstrap_servers, settings.command_topic, settings.replicas, client=settings.client

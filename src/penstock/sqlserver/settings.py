@@ -55,7 +55,7 @@ DEFAULTS: Final[dict[str, str]] = {
 EDITABLE: Final = re.compile(
     r"(ksql\.streams\.)?(auto\.offset\.reset|processing\.guarantee|cache\.max\.bytes\.buffering|"
     r"commit\.interval\.ms|max\.offsets\.per\.trigger|statestore\.cache\.max\.bytes|num\.stream\.threads|"
-    r"max\.task\.idle\.ms|deserialization\.exception\.handler|(consumer|producer|main\.consumer)\..+)"
+    r"max\.task\.idle\.ms|penstock\.origin|deserialization\.exception\.handler|(consumer|producer|main\.consumer)\..+)"
     r"|ksql\.(persistence\.default\.format\.(key|value)|output\.topic\.name\.prefix|"
     r"query\.pull\..+|query\.push\..+|suppress\.enabled|variable\.substitution\.enable|"
     r"timestamp\.throw\.on\.invalid|assert\.(topic|schema)\.default\.timeout\.ms|lambdas\.enabled|"
@@ -74,6 +74,8 @@ class ServerSettings:
     """Settings of Kafka clients: security, among others."""
     queries_file: str | None = None
     registry_access: RegistryAccess = field(default_factory=RegistryAccess)
+    connect_access: RegistryAccess = field(default_factory=RegistryAccess)
+    """How the server comes to Connect's workers: names as those of the registry."""
 
     @property
     def service_id(self) -> str:
@@ -133,6 +135,7 @@ _WITHOUT_EFFECT: Final = (
 def read_settings(bootstrap_servers: str, texts: Mapping[str, str]) -> ServerSettings:
     """Names that are neither `ksql.*` nor those of a Kafka client nor of the REST server are refused."""
     access, left = take_registry_access(texts, "ksql.schema.registry.")
+    connect_access, left = take_registry_access(left, "ksql.connect.")
     servers = left.pop("bootstrap.servers", bootstrap_servers)
     queries_file = left.pop("ksql.queries.file", None)
     values, client = dict(DEFAULTS), {}
@@ -150,7 +153,7 @@ def read_settings(bootstrap_servers: str, texts: Mapping[str, str]) -> ServerSet
     for name in _NUMBERS:
         if not values[name].isdecimal():
             raise invalid(name, values[name], "no whole number", "0 or more")
-    return ServerSettings(servers, values, client, queries_file, access)
+    return ServerSettings(servers, values, client, queries_file, access, connect_access)
 
 
 def session_name(name: str) -> str:

@@ -11,7 +11,7 @@ from penstock.client.metadata import TopicInfo
 from penstock.sql import statements as s
 from penstock.sql.engine import Outcome
 from penstock.sql.errors import SqlError
-from penstock.sql.properties import BOTH, CREATE, Properties
+from penstock.sql.properties import AS_SELECT, CREATE, Properties
 from penstock.sql.sources import DataSource
 
 HIDDEN: Final = ("_", "default_ksql_processing_log")
@@ -66,7 +66,7 @@ class Topics:
             )
 
     def _ensure_sink(self, node: s.CreateAsSelect, sink: DataSource, first: str) -> None:
-        given = Properties(node.properties, BOTH, node.at)
+        given = Properties(node.properties, AS_SELECT, node.at)
         topics = self.all()
         if sink.topic in topics:
             self._check_same(sink.topic, topics[sink.topic], given.number("PARTITIONS"), given)

@@ -26,6 +26,7 @@ from penstock.sqlserver.server import SqlServer
 from penstock.web import HttpError, Route, Service
 from penstock.web.application import App
 from penstock.web.callers import Asked, Caller
+from penstock.web.origins import check_origin
 
 PATH: Final = "/ws/query"
 DONE, BAD_REQUEST, REFUSED, FAILED = 1000, 1003, 1008, 1011
@@ -54,6 +55,7 @@ def with_web_socket(
             return
         request = Request({**scope, "type": "http", "method": "GET"})
         try:
+            check_origin(request)
             caller = await service.authenticate(request, route)
             await service.authorize(Asked(caller, route, {}, {}))
         except HttpError as error:

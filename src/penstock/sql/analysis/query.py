@@ -93,6 +93,8 @@ def analyse_query(
         return _union(node, catalogue, properties, persistent)
     if node.order_by and (persistent is not None or node.emit is not None):
         raise SqlError("ORDER BY stands in pull queries only: rows that change have no order", *node.at)
+    if node.as_of is not None and (persistent is not None or node.emit is not None):
+        raise SqlError("AS OF stands in pull queries only: what was there does not change", *node.as_of.at)
     catalogue = _with_inner_queries(node, catalogue, properties)
     leaves = sources_of(node, catalogue)
     tree = analyse_joins(node, leaves, catalogue)

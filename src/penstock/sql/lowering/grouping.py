@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from penstock.kernels.aggregates import StreamAggregate, TableAggregate, TableRepartitionMap
+from penstock.kernels.lifetimes import ExpiringAggregate, ExpiringSpec
 from penstock.kernels.operation import Operation
 from penstock.kernels.serdes import ChangeSerde
 from penstock.kernels.stateless import SelectKey
@@ -24,12 +25,15 @@ STORE = "Aggregate-Aggregate-Materialize"
 _PLAIN = PlainSerde()
 
 
-def lower_grouping(graph: Graph, grouping: Grouping, tree: From, rows: Rows, *, final: bool) -> Rows:
-    """The rows of the groups. `final`: one for each window, when it closes."""
+def lower_grouping(
+    graph: Graph, grouping: Grouping, tree: From, rows: Rows, *, final: bool, lifetime_ms: int | None = None
+) -> Rows:
+    """The rows of the groups. `final`: one for each window, when it closes. `lifetime_ms`: groups of a stream
+    end when nothing came for so long."""
     if rows.is_table:
         rows = _table_groups(graph, grouping, rows)
     else:
-        rows = _stream_groups(graph, grouping, tree, rows, final=final)
+        rows = _stream_groups(graph, grouping, tree, rows, final=final, lifetime_ms=lifetime_ms)
     names = tuple(name for name, _ in grouping.keys)
     made = AggregatedRow(grouping.calls, names, grouping.results)
     rows = graph.then(rows, "Aggregate-ToOutputSchema", TableMapValues(function=made, with_key=True))
@@ -39,14 +43,20 @@ def lower_grouping(graph: Graph, grouping: Grouping, tree: From, rows: Rows, *, 
     return rows
 
 
-def _stream_groups(graph: Graph, grouping: Grouping, tree: From, rows: Rows, *, final: bool) -> Rows:
+def _stream_groups(
+    graph: Graph, grouping: Grouping, tree: From, rows: Rows, *, final: bool, lifetime_ms: int | None
+) -> Rows:
     rows = graph.then(rows, "Aggregate-GroupBy", SelectKey(RowKey(grouping.keys, needs_all=True)))
     if not _is_key(grouping, tree):
         rows = graph.repartition(rows, "Aggregate-GroupBy")
     initial, add, merge = RowInitial(grouping.calls), RowAdd(grouping.calls), RowMerge(grouping.calls)
-    if grouping.window is None:
+    step: Operation
+    if lifetime_ms is not None:
+        store = graph.add_store(ExpiringSpec(STORE, _PLAIN, _PLAIN))
+        step = ExpiringAggregate(store=store, lifetime_ms=lifetime_ms, initializer=initial, aggregator=add)
+    elif grouping.window is None:
         store = graph.add_store(KeyValueSpec(STORE, _PLAIN, _PLAIN))
-        step: Operation = StreamAggregate(store=store, initializer=initial, aggregator=add)
+        step = StreamAggregate(store=store, initializer=initial, aggregator=add)
     else:
         windows = windows_of(grouping.window)
         retention = max(grouping.window.retention or 0, windows.retention_ms)

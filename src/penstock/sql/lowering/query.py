@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from penstock.kernels.lifetimes import ExpiringSpec, ExpiringTable
 from penstock.kernels.stateless import Filter, FlatMapValues, MapValues, SelectKey, ToStream
 from penstock.kernels.tables import TableFilter, TableMapValues
 from penstock.plan.nodes import Sink
+from penstock.plan.plain_serde import PlainSerde
 from penstock.plan.plan import Plan
 from penstock.plan.row_functions import RowExpression, RowProjection, WithRow
 from penstock.plan.row_joins import KeyedRow
@@ -26,16 +28,20 @@ def plan_query(query: AnalysedQuery, sink: DataSource, serde_of: SerdeOf) -> Pla
     graph = Graph(serde_of)
     shared = _shared_topics(query)
     records = [
-        _records(graph, each, lower_query(graph, each, shared), sink) for each in (query, *query.union)
+        _records(graph, each, lower_query(graph, each, shared, sink.lifetime_ms), sink)
+        for each in (query, *query.union)
     ]
     _sink(graph, records, sink)
     return graph.plan()
 
 
-def lower_query(graph: Graph, query: AnalysedQuery, shared: frozenset[str]) -> Rows:
+def lower_query(
+    graph: Graph, query: AnalysedQuery, shared: frozenset[str], lifetime_ms: int | None = None
+) -> Rows:
     """The rows of the result: columns of the value, by the record's key. `shared` are topics that several
-    sources of the whole query read."""
+    sources of the whole query read; `lifetime_ms` is how long rows of a table stay."""
     rows = _from(graph, query.tree, shared, 0)
+    groups_stream = query.grouping is not None and not rows.is_table
     if query.where is not None:
         condition = RowExpression(query.where, null_on_failure=True)
         filtering = TableFilter(predicate=condition) if rows.is_table else Filter(WithRow(condition))
@@ -45,12 +51,17 @@ def lower_query(graph: Graph, query: AnalysedQuery, shared: frozenset[str]) -> R
     if query.partition_by is not None:
         rows = graph.then(rows, "PartitionBy", SelectKey(RowKey(query.partition_by)))
     if query.grouping is not None:
-        rows = lower_grouping(graph, query.grouping, query.tree, rows, final=query.emit == "FINAL")
+        final = query.emit == "FINAL"
+        rows = lower_grouping(graph, query.grouping, query.tree, rows, final=final, lifetime_ms=lifetime_ms)
     if query.flattened is not None:
         rows = _flattened(graph, query.flattened, rows)
     columns = RowProjection(tuple((column.name, column.expression) for column in query.value))
     step = TableMapValues(function=columns) if rows.is_table else MapValues(columns)
-    return graph.then(rows, "Project", step)
+    rows = graph.then(rows, "Project", step)
+    if lifetime_ms is None or groups_stream:
+        return rows
+    store = graph.add_store(ExpiringSpec("Project-Lifetime", PlainSerde(), PlainSerde()))
+    return graph.then(rows, "Project-Lifetime", ExpiringTable(store=store, lifetime_ms=lifetime_ms))
 
 
 def _flattened(graph: Graph, made: Flattened, rows: Rows) -> Rows:

@@ -133,10 +133,18 @@ class _Run:
         if outcome.record is not None:
             self._insert(outcome.record)
         if isinstance(node, s.CreateAsSelect | s.InsertSelect) and outcome.query is not None:
-            self._queries = [q for q in self._queries if q.id != outcome.query.id] + [outcome.query]
+            self._add(outcome.query)
         if outcome.source is not None:
             partitions = outcome.source.partitions or DEFAULT_PARTITIONS
             self._topics.partitions.setdefault(outcome.source.topic, partitions)
+
+    def _add(self, query: PersistentQuery) -> None:
+        """A query that replaces another runs in its place, before those that read what it makes."""
+        for at, known in enumerate(self._queries):
+            if known.id == query.id:
+                self._queries[at] = query
+                return
+        self._queries.append(query)
 
     def _insert(self, record: NewRecord) -> None:
         source = record.source
