@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,15 @@ import pytest
 
 from penstock.connect.api import ConnectRecord
 from penstock.connect.api.guards import ALLOWED_PATHS
+from penstock.connect.api.test_kit import run_sink
 from penstock.connect.config.validation import Defaults
-from penstock.connect.connectors.file_stream.sink import FileStreamSinkTask
+from penstock.connect.connectors.file_stream.sink import FileStreamSink, FileStreamSinkTask
 from penstock.connect.errors import DataError, RetriableError
-from penstock.connect.pipeline.rows import Row, TextRows
+from penstock.connect.pipeline.rows import PlainRows, Row
 from penstock.connect.pipeline.sink_work import SinkBatch
 from penstock.connect.pipeline.source_work import SourceBatch
 from penstock.connect.pipeline.tolerance import RecordFailed, Stage, Tolerance
+from penstock.metrics.connect import BatchReport
 from penstock.protocol.topic_partition import TopicPartition
 
 STRING = "org.apache.kafka.connect.storage.StringConverter"
@@ -40,7 +43,7 @@ def source(
 def _plain(each: Any) -> Any:
     """The quick form as rows."""
     return (
-        [Row(each.topic, None, None, value) for value in each.values] if isinstance(each, TextRows) else each
+        [Row(each.topic, None, None, value) for value in each.values] if isinstance(each, PlainRows) else each
     )
 
 
@@ -57,6 +60,26 @@ def test_the_quick_way_of_a_source_gives_the_same_rows_and_offsets(
     assert source(tmp_path, text) == quick
 
 
+def counts(**given: int) -> dict[str, int]:
+    return asdict(BatchReport(**given))
+
+
+@pytest.mark.parametrize("quick", [True, False])
+def test_lines_end_as_they_do_for_kafka(tmp_path: Path, quick: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also with a carriage return alone, once it is known that no line feed follows."""
+    if not quick:
+        task = "penstock.connect.connectors.file_stream.source.FileStreamSourceTask"
+        monkeypatch.setattr(f"{task}.poll_text", lambda _: None)
+    for content, values, position in (
+        ("a\rb\r\nc\n\r\nd\r", ["a", "b", "c", ""], 9),
+        ("old\rmac\rx", ["old", "mac"], 8),
+        ("x" * (3 << 20) + "\ny", ["x" * (3 << 20)], (3 << 20) + 1),
+    ):
+        *rows, note = source(tmp_path, content)
+        assert [row.value.decode() for row in rows[0]] == values
+        assert json.loads(note)["offsets"][0][1] == {"position": position}
+
+
 def test_a_source_emits_records_then_the_offset_they_lead_to(tmp_path: Path) -> None:
     *rows, note = source(tmp_path, "one\ntwo\nunfinished")
     path = str(tmp_path / "in.txt")
@@ -64,7 +87,8 @@ def test_a_source_emits_records_then_the_offset_they_lead_to(tmp_path: Path) -> 
     assert rows[1][0].topic == "offsets"
     assert json.loads(rows[1][0].key) == ["src", {"filename": path}]
     assert json.loads(note) == {
-        "task": 0, "records": 2, "topics": ["t"], "error": None, "retry": None, "logs": [],
+        "task": 0, "counts": counts(taken=2, done=2), "topics": ["t"], "error": None,
+        "retry": None, "logs": [],
         "offsets": [[{"filename": path}, {"position": 8}]],
     }  # fmt: skip
 
@@ -129,10 +153,11 @@ def rows_of(*values: bytes) -> list[Row]:
 
 def test_a_sink_writes_each_record_once_although_its_batch_comes_again(tmp_path: Path) -> None:
     told, _ = sink(tmp_path, rows_of(b"a", b"b"))
-    assert told == {"task": 0, "ends": [["t", 0, 2]], "error": None, "records": 2, "logs": []}
+    assert told.pop("counts") == counts(taken=2, done=2)
+    assert told == {"task": 0, "ends": [["t", 0, 2]], "error": None, "logs": []}
     (tmp_path / "out.txt").open("a").write("half of a batch that died")
     told, _ = sink(tmp_path, rows_of(b"a", b"b", b"c"))
-    assert told["records"] == 1
+    assert told["counts"] == counts(taken=1, done=1)
     assert (tmp_path / "out.txt").read_text() == "a\nb\nc\n"
 
 
@@ -188,6 +213,25 @@ def test_a_record_that_the_target_refuses_becomes_a_dead_letter_or_fails_the_tas
     told, dead = sink(tmp_path, rows_of(b"a", b"b", b"c", b"d"))
     assert "not this one" in told["error"]
     assert (told["ends"], dead) == ([], [])
+
+
+def test_two_sinks_that_write_one_file_keep_their_own_offsets(tmp_path: Path) -> None:
+    """As in Kafka, each writes all that it reads."""
+    for name, records in (("a", 2), ("b", 2), ("a", 3)):
+        config = {"file": str(tmp_path / "out"), ALLOWED_PATHS: str(tmp_path), "name": name}
+        texts = [f"{name}{number}" for number in range(records)]
+        run_sink(FileStreamSink, config, [ConnectRecord("t", 0, value=text, offset=number)
+                                          for number, text in enumerate(texts)])  # fmt: skip
+    assert (tmp_path / "out").read_text().split() == ["a0", "a1", "b0", "b1", "a2"]
+
+
+def test_a_note_of_a_file_that_names_no_connector_still_counts(tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("before\n")
+    (tmp_path / "out.offsets").write_text('{"length": 7, "offsets": {"t-0": 1}}')
+    config = {"file": str(tmp_path / "out"), ALLOWED_PATHS: str(tmp_path), "name": "a"}
+    for _ in range(2):
+        run_sink(FileStreamSink, config, [ConnectRecord("t", 0, value=str(n), offset=n) for n in range(3)])
+    assert (tmp_path / "out").read_text().split() == ["before", "1", "2"]
 
 
 def test_a_passing_error_is_tried_again_until_the_timeout() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from typing import ClassVar
 
 from penstock.connect.api import ConfigDef, Kind, SourceConnector
@@ -50,6 +51,23 @@ def test_a_validation_shows_variables_and_not_their_values() -> None:
 def test_a_configuration_that_comes_back_keeps_what_was_hidden() -> None:
     back = {**without_secrets(SHOWN, PLUGIN), "user": "you"}
     assert merged_secrets(back, SHOWN) == {**SHOWN, "user": "you"}
+
+
+def test_parts_and_spellings_of_secrets_are_hidden_too() -> None:
+    """A library names what it was given: the password alone, in an address, or as a header."""
+    jaas = 'x.PlainLoginModule required username="me" password="in the entry";'
+    config = {
+        **RESOLVED, "connection.password": 'p&ss "word"', "sasl.jaas.config": jaas, "connection.user": "me",
+        "basic.auth.user.info": "me:of-user-info", "connection.uri": "mongodb://me:in%20address@db/",
+    }  # fmt: skip
+    basic = base64.b64encode(b'me:p&ss "word"').decode()
+    said = (
+        "refused: in the entry", "refused: of-user-info", f"Authorization: Basic {basic}",
+        "p%26ss+%22word%22", "p%26ss%20%22word%22", '{"x": "p&ss \\"word\\""}', "refused: in address",
+    )  # fmt: skip
+    for text in said:
+        found = redacted(text, config, config, PLUGIN)
+        assert "[hidden]" in found, text
 
 
 def test_traces_and_logs_have_no_secrets() -> None:

@@ -35,6 +35,14 @@ def test_lines_go_through_a_topic_into_a_file(worker: Worker, broker: Broker, fi
     with (files / "in.txt").open("a") as more:
         more.write(" and done\n")
     eventually(lambda: (files / "out.txt").read_text().endswith("unfinished and done\n"), "the third line")
+    for sample in (
+        'kafka_connect_source_task_metrics_source_record_write_total{connector="in",task="0"} 3',
+        'kafka_connect_sink_task_metrics_sink_record_send_total{connector="out",task="0"} 3',
+        'kafka_connect_sink_task_metrics_partition_count{connector="out",task="0"} 1',
+        'kafka_connect_connector_metrics_status{connector="in",status="running"} 1',
+        'kafka_connect_connector_task_metrics_status{connector="out",task="0",status="running"} 1',
+    ):
+        eventually(lambda sample=sample: f"{sample}\n" in worker.text("/metrics"), sample)
     _, offsets = worker.call("GET", "/connectors/in/offsets")
     assert offsets == {
         "offsets": [{"partition": {"filename": str(files / "in.txt")}, "offset": {"position": 28}}]

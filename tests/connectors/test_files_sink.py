@@ -17,6 +17,7 @@ from penstock.connect.connectors.files.partitioners import NAMES
 from penstock.connect.connectors.files.sink import FilesSink
 from penstock.connect.data import schema as s
 from penstock.connect.data.struct import Struct
+from penstock.connect.errors import ConnectError
 from penstock.protocol.topic_partition import TopicPartition
 from penstock.testing.broker import Broker
 from tests.connectors.worker import Worker, eventually
@@ -70,6 +71,34 @@ def test_files_of_a_batch_that_died_are_deleted(tmp_path: Path) -> None:
     assert len(ids(tmp_path)) > 10
     run_sink(FilesSink, {**config, "flush.size": "4"}, [user(number) for number in range(2, 6)])
     assert ids(tmp_path) == list(range(6))
+
+
+def test_files_that_another_sink_has_left_stay_where_ours_goes_on(tmp_path: Path) -> None:
+    """A topic that was Confluent's sink's so far: its offsets are the group's, and there is no note."""
+    folder = tmp_path / "topics" / "users" / "partition=0"
+    folder.mkdir(parents=True)
+    (folder / "users+0+0000000000.json").write_text('{"id": 0}\n{"id": 1}\n')
+    config, place = settings(tmp_path), TopicPartition("users", 0)
+    task: Any = FilesSink.TASK(config)
+    assert task.stored_offsets([place]) == {}
+    task.put([user(number) for number in range(2, 20)])  # and it never flushes
+    assert len(ids(tmp_path)) > 10
+    task = FilesSink.TASK({**config, "flush.size": "4"})
+    assert task.stored_offsets([place]) == {place: 2}
+    task.put([user(number) for number in range(2, 6)])
+    task.flush({place: 6})
+    assert ids(tmp_path) == list(range(6))
+
+
+def test_a_second_sink_of_a_topic_does_not_take_the_files_of_the_first_for_its_own(tmp_path: Path) -> None:
+    run_sink(FilesSink, settings(tmp_path, name="first"), [user(0), user(1)])
+    with pytest.raises(ConnectError, match="belong to the connector first"):
+        run_sink(FilesSink, settings(tmp_path, name="second"), [user(0), user(1), user(2)])
+    assert ids(tmp_path) == [0, 1]
+    run_sink(FilesSink, settings(tmp_path, name="second", topics_dir="more"), [user(0)])
+    run_sink(FilesSink, settings(tmp_path, name="first"), [user(2)])
+    assert ids(tmp_path) == [0, 1, 2]
+    assert list((tmp_path / "more" / "users").rglob("*.json"))
 
 
 @pytest.mark.parametrize(

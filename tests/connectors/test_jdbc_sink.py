@@ -58,6 +58,16 @@ def test_rows_are_inserted_once_although_their_batch_comes_again(
     assert rows(run, "SELECT topic, next_offset FROM penstock_connect_offsets") == [("users", 3)]
 
 
+def test_topics_and_connectors_whose_names_differ_in_case_alone_have_their_own_offsets(
+    database: tuple[Run, dict[str, str]],
+) -> None:
+    run, config = database
+    for name, topic, number in (("snk", "users", 1), ("snk", "USERS", 2), ("SNK", "users", 3)):
+        record = user(0, number, "a", topic=topic)
+        write(config, [record], auto_create="true", table_name_format="people", name=name)
+    assert rows(run, "SELECT id FROM people") == [(1,), (2,), (3,)]
+
+
 def test_a_batch_that_dies_before_its_end_leaves_nothing(database: tuple[Run, dict[str, str]]) -> None:
     run, config = database
     write(config, [user(0, 1, "a")], auto_create="true")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
+import psycopg
 import pytest
 
 from penstock.connect.api.source import SourceOffsets
@@ -17,6 +19,8 @@ from penstock.connect.connectors.postgresql.values import Handling, column_type
 from penstock.connect.data.record import ConnectRecord
 from penstock.connect.data.struct import Struct
 from penstock.connect.errors import ConnectError
+from penstock.connect.pipeline.conversion import Conversion
+from penstock.connect.pipeline.tolerance import RecordFailed, Tolerance
 from penstock.connect.plugins import load_plugins
 from tests.connectors.servers import Postgres
 from tests.connectors.test_jdbc_source import DEFAULTS
@@ -368,3 +372,96 @@ def test_every_mistake_of_a_configuration_is_reported_at_once() -> None:
         "database.hostname", "plugin.name", "slot.name", "column.exclude.list", "table.include.list",
         "database.dbname",
     }  # fmt: skip
+
+
+def test_changes_as_bytes_are_those_of_the_longer_way_wherever_a_batch_is_cut(
+    postgres: Postgres, capturing: Any
+) -> None:
+    """The slot does not move while it is read: both ways see the same changes."""
+    postgres.run("CREATE TABLE users (id int PRIMARY KEY, name text, score numeric(6,2), at timestamp)")
+    postgres.run("CREATE TABLE notes (id int, text text)")
+    postgres.run("ALTER TABLE notes REPLICA IDENTITY FULL")
+    postgres.run("INSERT INTO users SELECT i, 'snap' || i, i, now() FROM generate_series(1, 8) i")
+    capture = capturing(**{"key.converter": JSON, "value.converter": JSON})
+    settled = _after_snapshots(capture)
+    with psycopg.connect(postgres.dsn) as connection:
+        run = connection.execute
+        for number in range(20, 60):
+            values = (number, 'q"ö\\', number)
+            run("INSERT INTO users VALUES (%s, %s, %s, '2026-01-02 03:04:05.678')", values)
+            run("INSERT INTO notes VALUES (%s, %s)", (number, "x" * (3000 if number % 7 == 0 else 3)))
+        run("UPDATE users SET name = NULL WHERE id < 30")
+        run("UPDATE users SET id = id + 1000 WHERE id > 50")
+        run("DELETE FROM notes WHERE id % 3 = 0")
+    postgres.run("ALTER TABLE users ADD COLUMN more real DEFAULT 1.5")
+    postgres.run("UPDATE users SET score = 'NaN' WHERE id = 21")
+    postgres.run("UPDATE users SET more = 2 WHERE id = 22")
+    postgres.run("DELETE FROM users WHERE id < 25")
+    slow = _bytes_of(capture, settled, quick=False)
+    quick = _bytes_of(capture, settled, quick=True)
+    assert (slow.quick, quick.quick) == (0, len(quick.rows) - 28)  # those with another key or no number
+    assert quick.rows == slow.rows
+    cut: list[Any] = []
+    part = _bytes_of(capture, settled, quick=True, polls=3)
+    while part.rows:
+        cut += part.rows
+        part = _bytes_of(capture, part.offsets, quick=True, polls=3)
+    assert _by_topic(cut) == slow.rows
+
+
+JSON = "org.apache.kafka.connect.json.JsonConverter"
+_NOW = re.compile(rb'"op":"(.)","ts_ms":\d+,"ts_us":\d+,"ts_ns":\d+')
+
+
+class _Batch(NamedTuple):
+    rows: list[Any]
+    quick: int
+    offsets: SourceOffsets
+
+
+def _after_snapshots(capture: Capture) -> SourceOffsets:
+    offsets = SourceOffsets()
+    while not (at := offsets.get({"server": "pg"})) or at["pending"]:
+        offsets = _bytes_of(capture, offsets, quick=True).offsets
+    return offsets
+
+
+def _bytes_of(capture: Capture, offsets: SourceOffsets, *, quick: bool, polls: int = 1000) -> _Batch:
+    """The rows of a batch, and how many of them came as bytes."""
+    capture.connector.has_news(offsets)
+    conversion = Conversion(capture.config, DEFAULTS, Tolerance.of({}))
+    forms = conversion.json_forms
+    assert forms is not None
+    task, rows, bytes_already = PostgresSource.TASK(capture.config, offsets), [], 0
+    for _ in range(polls):
+        encoded = task.poll_encoded(forms) if quick else ()
+        polled = () if encoded else task.poll()
+        if not encoded and not polled:
+            break
+        for portion in encoded:
+            bytes_already += len(portion.values)
+            rows += [(portion.topic, *each) for each in zip(portion.keys, portion.values, strict=True)]
+            offsets = offsets.advanced([(portion.partition, portion.offset)])
+        for partition, offset, record in polled:
+            offsets = offsets.advanced([(partition, offset)])
+            if record is not None:
+                rows.append((record.topic, *_converted(conversion, record)))
+    task.close()
+    return _Batch(_by_topic(rows), bytes_already, offsets)
+
+
+def _converted(conversion: Conversion, record: ConnectRecord) -> tuple[bytes | None, bytes | None]:
+    try:
+        row = conversion.outward(record)
+    except RecordFailed:
+        return b"failed", None
+    assert row is not None
+    return row.key, row.value
+
+
+def _by_topic(rows: list[Any]) -> list[Any]:
+    """The order within a topic is what counts. Two readings have two times."""
+    return [
+        (topic, key, value and _NOW.sub(rb"\1", value))
+        for topic, key, value in sorted(rows, key=lambda each: each[0])
+    ]

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 from penstock.client.admin import Admin
-from penstock.connect.pipeline.rows import Row, TextRows
-from penstock.connect.worker.spark_jobs import text_to_arrow, to_arrow
+from penstock.connect.pipeline.rows import PlainRows, Row
+from penstock.connect.worker.spark_jobs import plain_to_arrow, to_arrow
 from penstock.records.codecs import Codec
 from penstock.security.client_settings import ClientSettings
 from penstock.spark import connecting
@@ -23,7 +23,7 @@ from tests.peers.topic_reader import read_topic
 
 
 def work(number: int) -> Iterator[Any]:
-    yield text_to_arrow(TextRows("alone-lines", [b"a", b"b"]))
+    yield plain_to_arrow(PlainRows("alone-lines", [b"a", b"b"]))
     yield to_arrow(
         [Row("alone-other", None, b"k", b"v", (("h", b"1"),), 5), Row("alone-lines", 0, None, None)]
     )

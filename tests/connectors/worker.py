@@ -89,6 +89,10 @@ class Worker:
         except urllib.error.HTTPError as refused:
             return refused.code, _parsed(refused.read())
 
+    def text(self, path: str) -> str:
+        with urllib.request.urlopen(self.url + path, timeout=90) as answer:
+            return str(answer.read().decode())
+
     def create(self, name: str, config: Mapping[str, str]) -> None:
         status, body = self.call("PUT", f"/connectors/{name}/config", dict(config))
         assert status in (200, 201), body

@@ -37,6 +37,7 @@ def make_connect_app(herder: Herder, driver: Driver, cluster_id: str, door: Door
         __version__,
         SUMMARY,
         authenticate=door.authenticate,
+        metrics=herder.samples,
         authorize=permit_all if rights is None else rights.authorize,
     )
     tls = herder.settings.client.tls if door.settings.tls is not None else None

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 from penstock.connect.api.config_def import ConfigDef
+from penstock.connect.converters.json_converter import JsonConverter
 from penstock.connect.data.record import ConnectRecord
 from penstock.connect.errors import ConnectError
 
@@ -34,6 +35,24 @@ class TextPortion(NamedTuple):
     topic: str
     values: Sequence[bytes]
     """Each is valid UTF-8."""
+
+
+class EncodedPortion(NamedTuple):
+    """Many records of one topic that are bytes already, and where the source stands after them and after the
+    other portions that were polled with them."""
+
+    partition: Place
+    offset: Place
+    topic: str
+    keys: Sequence[bytes | None]
+    values: Sequence[bytes | None]
+
+
+class JsonForms(NamedTuple):
+    """Keys and values become JSON, and nothing changes the records before."""
+
+    key: JsonConverter
+    value: JsonConverter
 
 
 class SourceOffsets:
@@ -90,6 +109,12 @@ class SourceTask:
         """The same as `poll` for a source of plain text, many times faster. It is asked first where no
         transform and no converter changes the text; None hands the question on to `poll`."""
         return None
+
+    def poll_encoded(self, forms: JsonForms) -> Sequence[EncodedPortion]:
+        """The same as `poll` for a source that can write its own JSON, several times faster. It is asked
+        first where no transform changes the records and both converters write JSON; nothing hands the
+        question on to `poll`. All portions are written, or none."""
+        return ()
 
     def close(self) -> None:
         """Called when the batch was read, or has failed."""

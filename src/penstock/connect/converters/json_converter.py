@@ -18,7 +18,7 @@ from penstock.connect.converters.converter import SchemaAndValue
 from penstock.connect.converters.json_readers import Envelopes, reader
 from penstock.connect.converters.json_schema_form import schema_from_json, schema_to_json
 from penstock.connect.converters.json_text import json_text
-from penstock.connect.converters.json_writers import JsonWriters
+from penstock.connect.converters.json_writers import JsonWriters, Write
 from penstock.connect.data import schema as s
 from penstock.connect.data.dates import DAY_MS, from_days, from_millis, to_millis
 from penstock.connect.data.schema import INTEGER_BITS, Schema, Type
@@ -77,6 +77,18 @@ class JsonConverter:
         if not self._schemas:
             return payload.encode()
         return f'{{"schema":{self._schema_text(schema)},"payload":{payload}}}'.encode()
+
+    def around(self, schema: Schema) -> tuple[str, str]:
+        """What stands before and behind the JSON of a value."""
+        return (f'{{"schema":{self._schema_text(schema)},"payload":', "}") if self._schemas else ("", "")
+
+    def writer(self, schema: Schema) -> Write:
+        """The JSON of a value, without what stands around it."""
+        return self._writers.of(schema)
+
+    @property
+    def decimals_are_base64(self) -> bool:
+        return not self._numeric
 
     def _schema_text(self, schema: Schema | None) -> str:
         """Most records have the schema of the one before."""

@@ -41,17 +41,17 @@ CONVERTERS: Final = tuple(sorted((*_PLAIN, AVRO, JSON_SCHEMA, PROTOBUF)))
 HEADER_CONVERTERS: Final = tuple(sorted((*_PLAIN, _SIMPLE)))
 
 
-class _JsonBytes:
+class JsonBytes:
     """JsonConverter, which needs no topic, as a converter."""
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
-        self._json = JsonConverter(settings)
+        self.json = JsonConverter(settings)
 
     def from_connect(self, topic: str, schema: Schema | None, value: Any) -> bytes | None:
-        return self._json.from_connect(schema, value)
+        return self.json.from_connect(schema, value)
 
     def to_connect(self, topic: str, data: bytes | None) -> SchemaAndValue:
-        return self._json.to_connect(data)
+        return self.json.to_connect(data)
 
 
 def full_name(name: str, known: tuple[str, ...] = CONVERTERS) -> str | None:
@@ -74,7 +74,7 @@ def converter(setting: str, name: str, settings: Mapping[str, Any], *, is_key: b
             return registry.AvroConverter(settings, is_key=is_key)
         kind = registry.JsonSchemaConverter if found == JSON_SCHEMA else registry.ProtobufConverter
         return kind(settings, is_key=is_key)
-    made: Converter = (_JsonBytes if found.endswith(".JsonConverter") else _PLAIN[found])(settings)
+    made: Converter = (JsonBytes if found.endswith(".JsonConverter") else _PLAIN[found])(settings)
     return made
 
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from penstock.connect.api.source import JsonForms
 from penstock.connect.config.validation import Defaults, make_converter
 from penstock.connect.converters.plain import StringConverter
+from penstock.connect.converters.table import JsonBytes
 from penstock.connect.data.record import ConnectRecord, Header
 from penstock.connect.pipeline.rows import Row
 from penstock.connect.pipeline.tolerance import Stage, Tolerance
@@ -37,6 +39,17 @@ class Conversion:
     def keeps_text(self) -> bool:
         """Whether text without a key becomes its own bytes in UTF-8."""
         return not self._chain.steps and isinstance(self._value, StringConverter) and self._value.is_utf8
+
+    @property
+    def json_forms(self) -> JsonForms | None:
+        """The converters, if all they do is to write JSON of what a source has read."""
+        if (
+            self._chain.steps
+            or not isinstance(self._key, JsonBytes)
+            or not isinstance(self._value, JsonBytes)
+        ):
+            return None
+        return JsonForms(self._key.json, self._value.json)
 
     def outward(self, record: ConnectRecord) -> Row | None:
         """A source's record as bytes; None if a transform drops it, RecordFailed if a step fails."""

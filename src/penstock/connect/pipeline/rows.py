@@ -18,8 +18,9 @@ class Row(NamedTuple):
     offset: int | None = None  # of a record that was read
 
 
-class TextRows(NamedTuple):
-    """Records of a topic that have a value and nothing else."""
+class PlainRows(NamedTuple):
+    """Records of a topic that have a key and a value, or a value alone, and nothing else."""
 
     topic: str
-    values: Sequence[bytes]
+    values: Sequence[bytes | None]
+    keys: Sequence[bytes | None] | None = None

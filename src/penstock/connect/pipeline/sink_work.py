@@ -6,7 +6,7 @@ import json
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from penstock.connect.api.sink import SinkTask
@@ -24,6 +24,8 @@ from penstock.connect.pipeline.tolerance import (
     log_failure,
 )
 from penstock.connect.plugins import load_plugins
+from penstock.metrics.connect import BatchReport
+from penstock.metrics.tracing import Span, Tracing, parent_of, spans_of
 from penstock.protocol.topic_partition import TopicPartition
 
 PUT_AT_ONCE: Final = 2_000
@@ -45,6 +47,7 @@ class SinkBatch:
     configs: tuple[tuple[int, dict[str, str], dict[TopicPartition, tuple[int, int]]], ...]
     """Number, settings and offsets of each task that runs."""
     defaults: Defaults
+    tracing: Tracing | None = None
 
     def run(self, index: int, read: Read, send: Send) -> bytes:
         number, config, ranges = self.configs[index]
@@ -58,7 +61,8 @@ class _Work:
         self._batch, self._number, self._config, self._ranges = batch, number, config, ranges
         self._tolerance = Tolerance.of(config)
         self._dead: list[Row] = []
-        self._records = 0
+        self._counts = BatchReport()
+        self._spans: list[Span] = []
 
     def run(self, read: Read, send: Send) -> dict[str, Any]:
         told: dict[str, Any] = {"task": self._number, "ends": [], "error": None}
@@ -67,7 +71,8 @@ class _Work:
             told["ends"] = [[*place, end] for place, (_, end) in self._ranges.items()]
         except Exception:  # a connector may raise anything: its task fails, and no other
             told["error"] = traceback.format_exc()
-        told["records"] = self._records
+        told["counts"] = asdict(self._counts)
+        self._end_spans(told["error"] or "")
         return told
 
     def _write(self, read: Read, send: Send) -> None:
@@ -79,6 +84,8 @@ class _Work:
             gathered: list[tuple[ConnectRecord, Row]] = []
             for place, (start, end) in self._ranges.items():
                 for row in read(place, max(start, stored.get(place, start)), end):
+                    self._counts.taken += 1
+                    self._begin_span(row)
                     record = self._converted(conversion, row)
                     if record is not None:
                         gathered.append((record, row))
@@ -94,6 +101,22 @@ class _Work:
             with suppress(Exception):  # what was flushed is safe, and what was not has failed already
                 task.close()
 
+    def _begin_span(self, row: Row) -> None:
+        """A record that belongs to a trace has a span until the task has flushed."""
+        tracing = self._batch.tracing
+        if tracing is not None and (parent := parent_of(row.headers)) is not None:
+            name = f"{self._batch.connector} put {row.topic}"
+            span = spans_of(tracing).begin(
+                name, "consumer", parent, destination__name=row.topic, operation__type="process"
+            )
+            self._spans.append(span)
+
+    def _end_spans(self, error: str) -> None:
+        for span in self._spans:
+            span.end(error.strip().rpartition("\n")[2])
+        if self._spans and self._batch.tracing is not None:
+            spans_of(self._batch.tracing).flush()
+
     def _put(self, task: SinkTask, gathered: list[tuple[ConnectRecord, Row]]) -> None:
         name, records = type(task).__name__, [record for record, _ in gathered]
 
@@ -105,7 +128,7 @@ class _Work:
             self._tolerance.attempt(Stage.TASK_PUT, name, put)
         except RecordFailed as failed:
             raise failed.error from failed
-        self._records += len(records)
+        self._counts.done += len(records)
         rows = {id(record): row for record, row in gathered}
         for record, error in task.rejected:
             refused = RecordFailed(Stage.TASK_PUT, name, error)
@@ -122,10 +145,13 @@ class _Work:
     def _passed_over(self, failed: RecordFailed, row: Row) -> None:
         """A dead letter, or a line in the log; the failure again where nothing is tolerated."""
         context = Context(self._batch.connector, self._number, row.topic, row.partition, row.offset)
-        log_failure(self._tolerance, failed, context)
+        self._counts.failed += 1
+        self._counts.logged += log_failure(self._tolerance, failed, context)
         if not self._tolerance.passes_over:
             raise failed
+        self._counts.skipped += 1
         if self._tolerance.dead_letters:
+            self._counts.letters += 1
             self._dead.append(self._dead_letter(failed, context, row))
 
     def _dead_letter(self, failed: RecordFailed, context: Context, row: Row) -> Row:

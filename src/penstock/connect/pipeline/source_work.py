@@ -10,11 +10,12 @@ from __future__ import annotations
 import json
 import traceback
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from penstock.clock import SystemClock
 from penstock.connect.api.source import (
+    EncodedPortion,
     Place,
     SourceOffsets,
     SourceRecord,
@@ -27,13 +28,14 @@ from penstock.connect.converters.json_text import json_text
 from penstock.connect.data.text import java_text
 from penstock.connect.errors import RetriableError
 from penstock.connect.pipeline.conversion import Conversion
-from penstock.connect.pipeline.rows import Row, TextRows
+from penstock.connect.pipeline.rows import PlainRows, Row
 from penstock.connect.pipeline.task_log import Line, TaskLog
 from penstock.connect.pipeline.tolerance import Context, RecordFailed, Tolerance, error_headers, log_failure
 from penstock.connect.plugins import load_plugins
+from penstock.metrics.connect import BatchReport
 
 ROWS_MAX: Final = 500_000
-BYTES_MAX: Final = 64 << 20
+BYTES_MAX: Final = 256 << 20
 SECONDS_MAX: Final = 2.0
 """A batch ends when it has so many rows, so many bytes of keys and values, or after so long."""
 IN_TRANSACTION: Final = 8
@@ -55,7 +57,7 @@ class SourceBatch:
     """Empty if the driver keeps them elsewhere."""
     defaults: Defaults
 
-    def rows(self, index: int) -> Iterator[list[Row] | TextRows | bytes]:
+    def rows(self, index: int) -> Iterator[list[Row] | PlainRows | bytes]:
         """Rows to write, then one note."""
         number, config = self.configs[index]
         with TaskLog() as log:
@@ -69,11 +71,12 @@ class _Work:
         self._batch, self._number, self._config = batch, number, config
         self._error, self._retry = "", ""
         self._records, self._size = 0, 0
+        self._counts = BatchReport()
         self._began = 0.0
         self._topics: set[str] = set()
         self._reached: dict[str, tuple[Place, Place]] = {}
 
-    def rows(self) -> Iterator[list[Row] | TextRows]:
+    def rows(self) -> Iterator[list[Row] | PlainRows]:
         try:
             yield from self._converted()
         except RecordFailed as failed:
@@ -89,7 +92,7 @@ class _Work:
     def note(self, logs: list[Line]) -> bytes:
         told = {
             "task": self._number,
-            "records": self._records,
+            "counts": {**asdict(self._counts), "done": self._records},
             "offsets": list(self._reached.values()),
             "topics": sorted(self._topics),
             "error": self._error or None,
@@ -98,18 +101,22 @@ class _Work:
         }
         return json.dumps(told).encode()
 
-    def _converted(self) -> Iterator[list[Row] | TextRows]:
+    def _converted(self) -> Iterator[list[Row] | PlainRows]:
         tolerance = Tolerance.of(self._config)
         conversion = Conversion(self._config, self._batch.defaults, tolerance)
+        forms = conversion.json_forms
         plugin = load_plugins(self._batch.plugin_path).find(self._batch.class_name)
         task: SourceTask = plugin.connector.TASK(self._config, SourceOffsets(self._batch.offsets))  # type: ignore[assignment,call-arg]
         self._began = SystemClock.monotonic()  # a process that is new has imported by now, which takes long
         try:
             while self._goes_on(task):
                 text = task.poll_text() if conversion.keeps_text else None
-                polled = () if text else task.poll()
+                encoded = task.poll_encoded(forms) if forms else ()
+                polled = () if text or encoded else task.poll()
                 if text:
                     yield self._text(text)
+                elif encoded:
+                    yield from map(self._encoded, encoded)
                 elif polled:
                     yield from self._portion(polled, conversion, tolerance)
                 else:
@@ -128,12 +135,20 @@ class _Work:
         has_room = self._records < ROWS_MAX * times and self._size < BYTES_MAX * times
         return task.whole or (has_room and elapsed < SECONDS_MAX * times)
 
-    def _text(self, portion: TextPortion) -> TextRows:
+    def _text(self, portion: TextPortion) -> PlainRows:
         self._records += len(portion.values)
+        self._counts.taken += len(portion.values)
         self._size += sum(map(len, portion.values))
         self._topics.add(portion.topic)
         self._reached[canonical(portion.partition)] = (portion.partition, portion.offset)
-        return TextRows(portion.topic, portion.values)
+        return PlainRows(portion.topic, portion.values)
+
+    def _encoded(self, portion: EncodedPortion) -> PlainRows:
+        self._records += len(portion.values)
+        self._size += sum(len(each or b"") for each in portion.values)
+        self._topics.add(portion.topic)
+        self._reached[canonical(portion.partition)] = (portion.partition, portion.offset)
+        return PlainRows(portion.topic, portion.values, portion.keys)
 
     def _portion(
         self, polled: Iterable[SourceRecord], conversion: Conversion, tolerance: Tolerance
@@ -147,9 +162,11 @@ class _Work:
             if record is None:
                 self._reached[place] = (partition, offset)
                 continue
+            self._counts.taken += 1
             try:
                 row = conversion.outward(record)
             except RecordFailed as failed:
+                self._counts.failed += 1
                 if not tolerance.passes_over:
                     fatal = failed
                     break
@@ -173,9 +190,11 @@ class _Work:
     ) -> Row | None:
         """The dead letter, if there is to be one."""
         context = Context(self._batch.connector, self._number)
-        log_failure(tolerance, failed, context)
+        self._counts.logged += log_failure(tolerance, failed, context)
+        self._counts.skipped += 1
         if not tolerance.dead_letters:
             return None
+        self._counts.letters += 1
         headers = tuple(error_headers(failed, context)) if tolerance.with_headers else ()
         key, value = json.dumps(partition).encode(), java_text(record.value).encode()
         return Row(tolerance.dead_letters, None, key, value, headers, record.timestamp)

@@ -136,9 +136,10 @@ def exception_name(error: BaseException) -> str:
     return f"{type(error).__module__}.{type(error).__qualname__}"
 
 
-def log_failure(tolerance: Tolerance, failed: RecordFailed, context: Context) -> None:
+def log_failure(tolerance: Tolerance, failed: RecordFailed, context: Context) -> bool:
+    """Whether the settings ask for it."""
     if not tolerance.logs:
-        return
+        return False
     place = ""
     if tolerance.logs_place:
         place = f", where the record is from {context.topic}-{context.partition} offset {context.offset}"
@@ -146,3 +147,4 @@ def log_failure(tolerance: Tolerance, failed: RecordFailed, context: Context) ->
         "connector %s, task %d: %s failed in %s%s: %s", context.connector, context.task, failed.stage.value,
         failed.class_name, place, failed.error,
     )  # fmt: skip
+    return True

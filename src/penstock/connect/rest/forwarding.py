@@ -16,6 +16,7 @@ from penstock.web.application import BODY_BYTES_MAX, App
 from penstock.web.bodies import read_body
 from penstock.web.errors import HttpError, encode
 from penstock.web.threads import Threads
+from penstock.wire.direct_http import open_direct
 from penstock.wire.tls import client_context
 
 TIMEOUT_S: Final = 90.0
@@ -76,8 +77,7 @@ def _asked(
 ) -> Response:
     asked = urllib.request.Request(url, data=body or None, method=method, headers=headers)
     try:
-        opened = urllib.request.urlopen(asked, timeout=TIMEOUT_S, context=context)  # the driver's own address
-        with opened as answer:
+        with open_direct(asked, TIMEOUT_S, context) as answer:
             return Response(answer.read(), answer.status, media_type="application/json")
     except urllib.error.HTTPError as refused:
         wanted = refused.headers.get("WWW-Authenticate")

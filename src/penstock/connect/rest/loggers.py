@@ -1,24 +1,13 @@
-"""Levels of loggers, with Kafka's names of levels."""
+"""Levels of loggers, as Kafka Connect's REST API shows and sets them."""
 
 from __future__ import annotations
 
-import logging
-from typing import Any, Final
+from typing import Any
 
 from penstock.clock import SystemClock
 from penstock.connect.worker import refusals
-
-_TRACE: Final = 5
-_TO_PYTHON: Final = {
-    "TRACE": _TRACE, "DEBUG": logging.DEBUG, "INFO": logging.INFO, "WARN": logging.WARNING,
-    "ERROR": logging.ERROR, "FATAL": logging.CRITICAL, "OFF": logging.CRITICAL + 10,
-}  # fmt: skip
-_FROM_PYTHON: Final = {
-    _TRACE: "TRACE",
-    logging.DEBUG: "DEBUG", logging.INFO: "INFO", logging.WARNING: "WARN", logging.ERROR: "ERROR",
-    logging.CRITICAL: "FATAL", logging.CRITICAL + 10: "OFF",
-}  # fmt: skip
-ROOT: Final = "root"
+from penstock.settings import log_levels
+from penstock.settings.log_levels import LEVELS, ROOT
 
 
 class Loggers:
@@ -26,10 +15,10 @@ class Loggers:
         self._modified: dict[str, int] = {}
 
     def all(self) -> dict[str, Any]:
-        return {name: self._shown(name) for name in (ROOT, *self._names())}
+        return {name: self._shown(name) for name in (ROOT, *log_levels.logger_names())}
 
     def one(self, name: str) -> dict[str, Any]:
-        if name != ROOT and name not in logging.root.manager.loggerDict:
+        if not log_levels.exists(name):
             raise refusals.not_found(f"Logger {name} not found.")
         return self._shown(name)
 
@@ -37,24 +26,15 @@ class Loggers:
         """The logger and those below it, as far as this changed their level."""
         if not isinstance(level, str):
             raise refusals.bad_request("Desired 'level' parameter was not specified in request.")
-        if level.upper() not in _TO_PYTHON:
+        if level.upper() not in LEVELS:
             raise refusals.not_found(f"invalid log level '{level}'.")
-        below = [each for each in self._names() if each.startswith(f"{name}.") or name == ROOT]
-        wanted = _TO_PYTHON[level.upper()]
-        changed = [each for each in sorted({name, *below}) if _logger(each).level != wanted]
+        below = [each for each in log_levels.logger_names() if each.startswith(f"{name}.") or name == ROOT]
+        wanted = level.upper()
+        changed = [each for each in sorted({name, *below}) if log_levels.own_level(each) != LEVELS[wanted]]
         for each in changed:
-            _logger(each).setLevel(wanted)
+            log_levels.set_level(each, wanted)
             self._modified[each] = SystemClock().now_ms()
         return changed
 
-    def _names(self) -> list[str]:
-        known = logging.root.manager.loggerDict
-        return sorted(name for name, each in known.items() if isinstance(each, logging.Logger))
-
     def _shown(self, name: str) -> dict[str, Any]:
-        level = _logger(name).getEffectiveLevel()
-        return {"level": _FROM_PYTHON.get(level, "INFO"), "last_modified": self._modified.get(name)}
-
-
-def _logger(name: str) -> logging.Logger:
-    return logging.getLogger(None if name == ROOT else name)
+        return {"level": log_levels.level_of(name), "last_modified": self._modified.get(name)}

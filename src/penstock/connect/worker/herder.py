@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, Final
 
@@ -33,12 +33,13 @@ from penstock.connect.worker.spark_jobs import SparkJobs
 from penstock.connect.worker.state import Connector, read_connectors, read_statuses
 from penstock.connect.worker.statuses import StatusBook
 from penstock.connect.worker.topics import FencedWriter, NotDriver, WorkerTopics
+from penstock.connect.worker.worker_metrics import worker_samples
+from penstock.metrics.text import Sample
 from penstock.settings.config_providers import ConfigProviders
 from penstock.settings.errors import SettingError
 from penstock.web.errors import HttpError
 
 RESTARTING: Final = "RESTARTING"
-UNASSIGNED: Final = "UNASSIGNED"
 ENDED_WITHIN_S: Final = 30.0
 IDLE_S: Final = 10.0
 """How often a worker without connectors looks; a change wakes it."""
@@ -59,6 +60,8 @@ class Herder:
         self._offset_file = FileOffsets(settings.offset_file) if settings.offset_file else None
         self._connectors: dict[str, Connector] = {}
         self._runs: dict[str, Run] = {}
+        self._gone = (0, 0)
+        """Attempts to start a connector, and successes, of runs that are over."""
         self._lock = threading.RLock()
         self._changed = threading.Condition(self._lock)
         self._driving = False
@@ -142,6 +145,13 @@ class Herder:
             raise refusals.not_found(f"No status found for connector {name}")
         kind = self._plugin(found.config).kind
         return {"name": name, "connector": connector, "tasks": tasks, "type": kind}
+
+    def samples(self) -> Iterator[Sample]:
+        """Kafka Connect's numbers, of what runs in this worker."""
+        with self._lock:
+            runs, names = dict(self._runs), list(self._connectors) if self._driving else []
+            gone = self._gone
+        yield from worker_samples(runs, names, self.statuses, gone)
 
     def task_configs(self, name: str) -> list[dict[str, Any]]:
         found = self.find(name)
@@ -414,6 +424,7 @@ class Herder:
                 run.pause(wanted.target == PAUSED)
             if ends and not run.is_alive():
                 del self._runs[name]
+                self._gone = (self._gone[0] + run.starts, self._gone[1] + run.started)
                 self._changed.notify_all()
                 if wanted is not None and wanted.target == STOPPED:
                     told.append(lambda name=name: self._told_stopped(name))  # type: ignore[misc]

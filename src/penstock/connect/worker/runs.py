@@ -23,6 +23,7 @@ from penstock.connect.worker.settings import WorkerSettings
 from penstock.connect.worker.spark_jobs import SparkJobs
 from penstock.connect.worker.task_states import TaskStates
 from penstock.connect.worker.topics import WorkerTopics
+from penstock.metrics.connect import BatchReport, TaskCounts
 from penstock.wire.errors import Fenced
 
 RUNNING: Final = "RUNNING"
@@ -79,6 +80,10 @@ class Run(threading.Thread):
         self._restarts: set[int] = set()
         self._lock = threading.Lock()
         self.task_configs: list[dict[str, str]] = []
+        self.counts: dict[int, TaskCounts] = {}
+        """Of each task that has run, by its number."""
+        self.starts = self.started = 0
+        """Attempts to make the connector, and those that succeeded."""
         self.states = TaskStates(
             int(job.config.get(c.RESTARTS) or 0), int(job.config.get(c.RESTART_DELAY) or 10_000) / 1000
         )
@@ -141,8 +146,10 @@ class Run(threading.Thread):
         """Whether the connector could be made; it is tried again as its tasks are."""
         name, attempts = self.job.name, 0
         while not self._ending.is_set():
+            self.starts += 1
             try:
                 self.task_configs = self._opened()
+                self.started += 1
                 return True
             except Exception:  # a connector may raise anything
                 trace = self.redacted(traceback.format_exc())
@@ -229,8 +236,10 @@ class Run(threading.Thread):
         for level, text in note.get("logs", ()):
             self.log.log(level, "task %d: %s", note["task"], self.redacted(text))
 
-    def told_result(self, note: Note) -> None:
-        """Whether a task's part of a batch went well."""
+    def told_result(self, note: Note, seconds: float) -> None:
+        """Whether a task's part of a batch went well; how long the batch took."""
+        counts = self.counts.setdefault(int(note["task"]), TaskCounts())
+        counts.add(BatchReport.of(note), seconds, SystemClock().now_ms(), failed=bool(note["error"]))
         if note["error"]:
             self.task_failed(int(note["task"]), note["error"])
         else:

@@ -4,6 +4,7 @@ committed when the tasks have flushed."""
 from __future__ import annotations
 
 import json
+import os
 from typing import Final
 
 from penstock.clock import SystemClock
@@ -12,6 +13,7 @@ from penstock.connect.errors import ConfigError
 from penstock.connect.pipeline.sink_work import SinkBatch
 from penstock.connect.transforms.java_regex import compiled
 from penstock.connect.worker.runs import Job, Note, Run
+from penstock.metrics.tracing import Tracing
 from penstock.protocol.topic_partition import TopicPartition
 from penstock.wire import group_offsets, offsets
 from penstock.wire.cluster import Cluster
@@ -63,9 +65,11 @@ class SinkRun(Run):
             self.job.settings.plugin_path,
             tuple(configs),
             self.job.settings.defaults,
+            Tracing.asked(os.environ, f"connect-{self.job.name}"),
         )
+        began = SystemClock.monotonic()
         notes = self.job.jobs.run(batch, read_committed=self._committed)
-        self._told([json.loads(note) for note in notes])
+        self._told([json.loads(note) for note in notes], began)
         return True
 
     def forget(self) -> None:
@@ -79,6 +83,9 @@ class SinkRun(Run):
 
     def _task_of(self, place: TopicPartition) -> int:
         return sorted(self._positions).index(place) % len(self.task_configs)
+
+    def _partitions_of(self, task: int) -> int:
+        return sum(self._task_of(place) == task for place in self._positions)
 
     def _look(self) -> None:
         """Find partitions that are new, and where to begin in them."""
@@ -120,12 +127,13 @@ class SinkRun(Run):
         share = max(1, OFFSETS_MAX * len(self.task_configs) // max(1, len(behind)))
         return {place: (at, min(ends[place], at + share)) for place, at in behind.items()}
 
-    def _told(self, notes: list[Note]) -> None:
+    def _told(self, notes: list[Note], began: float) -> None:
         done: dict[TopicPartition, int] = {}
         for note in notes:
             done |= {TopicPartition(topic, number): end for topic, number, end in note["ends"]}
             self.told_logs(note)
-            self.told_result(note)
+            self.told_result(note, SystemClock.monotonic() - began)
+            self.counts[int(note["task"])].partitions = self._partitions_of(int(note["task"]))
         if done:
             group_offsets.commit(self._cluster, self._group, done, Deadline(DEADLINE_S))
             self._positions |= done

@@ -77,7 +77,7 @@ class SourceRun(Run):
             self._store.topic,
             self.job.settings.defaults,
         )
-        found = self._told(self._written(batch, owner))
+        found = self._told(self._written(batch, owner), now)
         self._empty = 0 if found else self._empty + 1
         return found
 
@@ -116,7 +116,7 @@ class SourceRun(Run):
             owner.abort(Deadline(DEADLINE_S))
         return notes
 
-    def _told(self, notes: list[Note]) -> bool:
+    def _told(self, notes: list[Note], began: float) -> bool:
         assert self._connector is not None
         changes = [(partition, offset) for note in notes for partition, offset in note["offsets"]]
         if changes and not self._store.topic:
@@ -133,5 +133,5 @@ class SourceRun(Run):
             self._connector.committed(self._offsets)
         for note in notes:
             self.told_logs(note)
-            self.told_result(note)
+            self.told_result(note, SystemClock.monotonic() - began)
         return bool(changes)

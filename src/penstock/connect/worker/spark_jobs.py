@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from penstock.connect.pipeline.rows import Row, TextRows
+from penstock.connect.pipeline.rows import PlainRows, Row
 from penstock.connect.pipeline.sink_work import SinkBatch
 from penstock.connect.pipeline.source_work import SourceBatch
 from penstock.connect.worker.settings import WorkerSettings
@@ -95,9 +95,9 @@ def _emitting(
         for each in batch.rows(index):
             if isinstance(each, bytes):
                 yield each
-            elif isinstance(each, TextRows):
+            elif isinstance(each, PlainRows):
                 make({each.topic})
-                yield text_to_arrow(each)
+                yield plain_to_arrow(each)
             else:
                 make({row.topic for row in each})
                 yield to_arrow(each)
@@ -131,12 +131,14 @@ def to_arrow(rows: list[Row]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(arrays, schema=ROWS)
 
 
-def text_to_arrow(rows: TextRows) -> pa.RecordBatch:
+def plain_to_arrow(rows: PlainRows) -> pa.RecordBatch:
     import pyarrow as pa
 
     from penstock.spark.connecting import ROWS
 
     count = len(rows.values)
     known = {"topic": pa.repeat(pa.scalar(rows.topic), count), "value": pa.array(rows.values, pa.binary())}
+    if rows.keys is not None:
+        known["key"] = pa.array(rows.keys, pa.binary())
     arrays = [known[each.name] if each.name in known else pa.nulls(count, each.type) for each in ROWS]
     return pa.RecordBatch.from_arrays(arrays, schema=ROWS)

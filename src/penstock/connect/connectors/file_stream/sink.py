@@ -44,7 +44,15 @@ class FileStreamSinkTask(SinkTask):
         else:
             self._known = noted["offsets"]
             self._out.truncate(min(noted["length"], self._path.stat().st_size))
-        return {each: self._known[str(each)] for each in partitions if str(each) in self._known}
+        names = {each: self._named(each) for each in partitions}
+        return {each: self._known[name] for each, name in names.items() if name in self._known}
+
+    def _named(self, place: TopicPartition) -> str:
+        """With the connector's name: two may write what they read of one topic into one file. A note without
+        names is older than they are."""
+        name = f"{self.config.get('name', '')}/{place}"
+        is_old = not any("/" in each for each in self._known)
+        return str(place) if is_old and str(place) in self._known else name
 
     def put(self, records: Sequence[ConnectRecord]) -> None:
         assert self._out is not None
@@ -55,7 +63,7 @@ class FileStreamSinkTask(SinkTask):
         assert self._out is not None
         self._out.flush()
         os.fsync(self._out.fileno())
-        self._note(self._known | {str(place): offset for place, offset in ends.items()})
+        self._note(self._known | {self._named(place): offset for place, offset in ends.items()})
 
     def _note(self, offsets: Mapping[str, int]) -> None:
         """What the file holds now is safe, up to these offsets."""

@@ -7,9 +7,11 @@ reads standard input, which a worker on Spark does not have: that is refused.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 from penstock.connect.api import ConfigDef, ConnectRecord, Importance, Kind
 from penstock.connect.api.config_def import non_empty
@@ -29,6 +31,7 @@ CHUNK_BYTES: Final = 1 << 20
 LINE_BYTES_MAX: Final = 64 << 20
 """A file without line ends is no file of lines."""
 
+_LINE: Final = re.compile(rb"([^\r\n]*)(?:\r\n|\n|\r)")
 _POSITION: Final = "The value for the 'position' key in the offset"
 
 CONFIG: Final = (
@@ -73,24 +76,32 @@ class FileStreamSourceTask(SourceTask):
         path = self.config["file"]
         where = {"filename": path}
         position = int((self.offsets.get(where) or {}).get("position", 0))
-        data = _chunk(allowed_path(self.config, path), position)
+        data = _chunk(allowed_path(self.config, path), position, CHUNK_BYTES)
         if not data or not _is_text(data):
             return None
-        values = data[:-1].split(b"\n")
+        text = data
         if b"\r" in data:
-            values = [each.removesuffix(b"\r") for each in values]
+            text = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        values = text[:-1].split(b"\n")
         return TextPortion(where, {"position": position + len(data)}, self.config["topic"], values)
 
 
-def _chunk(path: Path, position: int) -> bytes:
-    """Whole lines, about as many as make a chunk; nothing if there are none, or one is very long."""
+def _chunk(path: Path, position: int, size: int) -> bytes:
+    """Whole lines, about as many as make a chunk; nothing if there are none, or one is longer."""
     try:
         with path.open("rb") as file:
             file.seek(position)
-            data = file.read(CHUNK_BYTES)
+            data = file.read(size)
     except FileNotFoundError:
         return b""
-    return data[: data.rfind(b"\n") + 1]
+    return data[: _end_of_lines(data)]
+
+
+def _end_of_lines(data: bytes) -> int:
+    """Where the last whole line ends. As in Kafka, a carriage return ends a line, too. The very last byte may
+    be the first half of an end of two."""
+    feed, carriage = data.rfind(b"\n"), data.rfind(b"\r", 0, max(0, len(data) - 1))
+    return max(feed, carriage) + 1
 
 
 def _is_text(data: bytes) -> bool:
@@ -104,28 +115,22 @@ def _is_text(data: bytes) -> bool:
 
 def _lines(path: Path, position: int, most: int) -> list[tuple[str, int]]:
     """Whole lines from a position, each with the position after it."""
-    try:
-        with path.open("rb") as file:
-            file.seek(position)
-            data = _whole_lines(file, most)
-    except FileNotFoundError:
-        return []
+    size = CHUNK_BYTES
+    while not (data := _chunk(path, position, size)) and _is_longer(path, position + size):
+        if size >= LINE_BYTES_MAX:
+            raise ConnectError(f"a line of {path} is longer than {LINE_BYTES_MAX} bytes")
+        size *= 2
     found = []
-    for raw in data:
-        position += len(raw)
-        found.append((raw.rstrip(b"\n").removesuffix(b"\r").decode(errors="replace"), position))
+    for line in islice(_LINE.finditer(data), most):
+        found.append((line[1].decode(errors="replace"), position + line.end()))
     return found
 
 
-def _whole_lines(file: Any, most: int) -> list[bytes]:
-    lines: list[bytes] = []
-    while len(lines) < most and (line := file.readline(LINE_BYTES_MAX)):
-        if not line.endswith(b"\n"):
-            if len(line) == LINE_BYTES_MAX:
-                raise ConnectError(f"a line of {file.name} is longer than {LINE_BYTES_MAX} bytes")
-            break  # its end has not been written yet
-        lines.append(line)
-    return lines
+def _is_longer(path: Path, size: int) -> bool:
+    try:
+        return path.stat().st_size > size
+    except FileNotFoundError:
+        return False
 
 
 class FileStreamSource(SourceConnector):

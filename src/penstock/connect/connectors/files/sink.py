@@ -19,7 +19,7 @@ from penstock.connect.connectors.files.formats import FORMATS, Packing, encoded
 from penstock.connect.connectors.files.partitioners import NAMES, partitioner
 from penstock.connect.connectors.files.places import KEYS, place_mistakes
 from penstock.connect.connectors.files.stores import Store
-from penstock.connect.errors import ConfigError, DataError
+from penstock.connect.errors import ConfigError, ConnectError, DataError
 from penstock.protocol.topic_partition import TopicPartition
 
 _HIGH, _MEDIUM, _LOW = Importance.HIGH, Importance.MEDIUM, Importance.LOW
@@ -159,16 +159,35 @@ class FilesSinkTask(SinkTask):
         self._most: int = given["flush.size"]
         self._span_ms: int = given["rotate.interval.ms"]
         self._open: dict[tuple[str, int, str], list[ConnectRecord]] = {}
+        self._name = config.get("name", "")
+        self._begun: set[TopicPartition] = set()
+        """Partitions that have a note of where they begin."""
+        self._first: dict[TopicPartition, int] = {}
 
     def stored_offsets(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
         found = {}
         for place in partitions:
-            noted = self._store.read(self._note(place))
-            known = int(json.loads(noted)["next_offset"]) if noted else 0
-            self._clear(place, known)
-            if noted:
-                found[place] = known
+            noted = self._noted(place)
+            if noted is not None:
+                found[place] = int(noted["next_offset"])
+                self._clear(place, found[place])
+        self._begun = set(found)
         return found
+
+    def _noted(self, place: TopicPartition) -> dict[str, Any] | None:
+        """What the files of a partition hold. They belong to one connector: another one would take its
+        offsets for its own, and delete what it has not written."""
+        text = self._store.read(self._note(place))
+        if not text:
+            return None
+        noted: dict[str, Any] = json.loads(text)
+        owner = noted.get("connector", self._name)
+        if owner != self._name:
+            raise ConnectError(
+                f"the files of {place} in {self._dir or 'the store'} belong to the connector {owner}: "
+                f"choose another topics.dir, or delete {self._note(place)} if that connector is gone"
+            )
+        return noted
 
     def _clear(self, place: TopicPartition, known: int) -> None:
         """Files of a batch that did not reach its end."""
@@ -185,6 +204,7 @@ class FilesSinkTask(SinkTask):
                 self._null(record)
                 continue
             key = (record.topic, record.partition or 0, self._folder_of(record))
+            self._first.setdefault(TopicPartition(*key[:2]), record.offset or 0)
             waiting = self._open.setdefault(key, [])
             if waiting and self._is_full(waiting, record):
                 self._write(key, waiting)
@@ -205,6 +225,7 @@ class FilesSinkTask(SinkTask):
 
     def _write(self, key: tuple[str, int, str], records: list[ConnectRecord]) -> None:
         topic, number, folder = key
+        self._begin(TopicPartition(topic, number))
         name = f"{topic}+{number}+{records[0].offset or 0:010d}.{self._packing.ending(self._kind)}"
         self._store.write(f"{self._dir}/{topic}/{folder}/{name}", encoded(self._kind, records, self._packing))
 
@@ -214,7 +235,19 @@ class FilesSinkTask(SinkTask):
                 self._write(key, records)
         self._open.clear()
         for place, end in ends.items():
-            self._store.write(self._note(place), json.dumps({"next_offset": end}).encode())
+            self._tell(place, end)
+
+    def _begin(self, place: TopicPartition) -> None:
+        """Before the first file of a partition: files that stand there already, of another sink perhaps that
+        ours goes on for, are not of this batch and stay if it dies."""
+        if place not in self._begun:
+            if self._noted(place) is None:
+                self._tell(place, self._first[place])
+            self._begun.add(place)
+
+    def _tell(self, place: TopicPartition, end: int) -> None:
+        noted = {"next_offset": end, "connector": self._name}
+        self._store.write(self._note(place), json.dumps(noted).encode())
 
     def _note(self, place: TopicPartition) -> str:
         return f"{self._dir}/.penstock/{place.topic}/{place.partition}.json"

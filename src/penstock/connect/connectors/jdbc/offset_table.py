@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import mysql
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.schema import CreateTable
 
@@ -18,14 +19,21 @@ from penstock.protocol.topic_partition import TopicPartition
 _UNKNOWN = -1
 
 
+def _name(length: int) -> sa.types.TypeEngine[str]:
+    """MariaDB and MySQL take `Orders` and `orders` for the same unless told otherwise: two topics would share
+    their offsets, and the records of one be left out."""
+    exact = mysql.VARCHAR(length, charset="utf8mb4", collation="utf8mb4_bin")
+    return sa.String(length).with_variant(exact, "mysql", "mariadb")
+
+
 class OffsetTable:
     def __init__(self, database: Database, name: str, connector: str) -> None:
         self._database, self._connector = database, connector
         self._table = sa.Table(
             database.identifier(name),
             sa.MetaData(),
-            sa.Column("connector", sa.String(200), primary_key=True),
-            sa.Column("topic", sa.String(249), primary_key=True),
+            sa.Column("connector", _name(200), primary_key=True),
+            sa.Column("topic", _name(249), primary_key=True),
             sa.Column("topic_partition", sa.Integer, primary_key=True, autoincrement=False),
             sa.Column("next_offset", sa.BigInteger, nullable=False),
         )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from penstock import __version__
 from penstock.connect.connectors.postgresql.pgoutput import UNCHANGED, Cell, Change, Relation
@@ -56,6 +56,13 @@ class Moment:
     snapshot: str = "false"
 
 
+class Column(NamedTuple):
+    name: str
+    oid: int
+    schema: Schema
+    decode: Callable[[str], Any]
+
+
 class Table:
     """How rows of one form of a table become records."""
 
@@ -63,6 +70,7 @@ class Table:
         self.relation, self._origin = relation, origin
         full = f"{origin.name}.{relation.schema}.{relation.table}"
         self.topic = full
+        self.name = f"{relation.schema}.{relation.table}"
         types = [column_type(each.type_oid, each.modifier, origin.handling) for each in relation.columns]
         self._names = [each.name for each in relation.columns]
         self._decodes = [each.decode for each in types]
@@ -71,12 +79,16 @@ class Table:
             for name, kind in zip(self._names, types, strict=True)
         ]
         fields = dict(zip(self._names, self._schemas, strict=True))
-        self._key = [name for name in key if name in fields]
+        self.columns = [
+            Column(each.name, each.type_oid, schema, decode)
+            for each, schema, decode in zip(relation.columns, self._schemas, self._decodes, strict=True)
+        ]
+        self.key = [name for name in key if name in fields]
         self._last: tuple[Moment | None, SharedStruct] = (None, SharedStruct(SOURCE))
         self._row = s.struct_schema(fields, name=f"{full}.Value", optional=True)
         self.key_schema = (
-            s.struct_schema({name: fields[name] for name in self._key}, name=f"{full}.Key")
-            if self._key
+            s.struct_schema({name: fields[name] for name in self.key}, name=f"{full}.Key")
+            if self.key
             else None
         )
         self.schema = s.struct_schema(
@@ -106,13 +118,13 @@ class Table:
         if change.kind == "D":
             return self._deleted(before or {}, moment)
         assert after is not None
-        if before is not None and self._key and any(before[name] != after[name] for name in self._key):
+        if before is not None and self.key and any(before[name] != after[name] for name in self.key):
             return self._moved(before, after, moment)
         return [self._event("u", before if change.before_kind == "O" else None, after, moment)]
 
     def truncated(self, moment: Moment) -> ConnectRecord:
         return ConnectRecord(
-            self.topic, value=self._envelope("t", None, None, moment), value_schema=self.schema
+            self.topic, value=self.envelope("t", None, None, moment), value_schema=self.schema
         )
 
     def _deleted(self, before: dict[str, Any], moment: Moment, *headers: Header) -> list[ConnectRecord]:
@@ -138,15 +150,15 @@ class Table:
         moment: Moment,
         *headers: Header,
     ) -> ConnectRecord:
-        key = self._key_of(after if after is not None else before or {}) if self._key else None
-        value = self._envelope(op, before, after, moment)
+        key = self._key_of(after if after is not None else before or {}) if self.key else None
+        value = self.envelope(op, before, after, moment)
         return ConnectRecord(self.topic, None, key, self.key_schema, value, self.schema, headers=headers)
 
     def _key_of(self, row: dict[str, Any]) -> Struct:
         assert self.key_schema is not None
-        return Struct(self.key_schema, {name: row.get(name) for name in self._key})
+        return Struct(self.key_schema, {name: row.get(name) for name in self.key})
 
-    def _envelope(
+    def envelope(
         self, op: str, before: dict[str, Any] | None, after: dict[str, Any] | None, moment: Moment
     ) -> Struct:
         return Struct(

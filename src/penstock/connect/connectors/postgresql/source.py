@@ -20,8 +20,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from penstock.clock import SystemClock
 from penstock.connect.api.refusals import Mistakes, require
-from penstock.connect.api.source import Place, SourceConnector, SourceOffsets, SourceRecord, SourceTask
+from penstock.connect.api.source import (
+    EncodedPortion,
+    JsonForms,
+    Place,
+    SourceConnector,
+    SourceOffsets,
+    SourceRecord,
+    SourceTask,
+)
 from penstock.connect.connectors.postgresql import pgoutput
+from penstock.connect.connectors.postgresql.encoding import OPERATIONS, Gathered, JsonRows, Written
 from penstock.connect.connectors.postgresql.envelope import Moment, Origin, Table
 from penstock.connect.connectors.postgresql.settings import CONFIG, captured, mistakes
 from penstock.connect.connectors.postgresql.values import Handling
@@ -53,7 +62,10 @@ class PostgresTask(SourceTask):
         self._at: dict[str, Any] = dict(offsets.get(self._place) or {})
         self.whole = not self._at or bool(self._at.get("pending"))
         self._server: Server | None = None
-        self._portions: Iterator[list[SourceRecord]] | None = None
+        self._portions: Iterator[list[SourceRecord] | Gathered] | None = None
+        self._ahead: list[SourceRecord] | Gathered | None = None
+        """Taken from the portions and not handed on yet."""
+        self._forms: JsonForms | None = None
         self._tables: dict[int, Table] = {}
         self._origin = Origin(
             self._settings["topic.prefix"],
@@ -71,6 +83,23 @@ class PostgresTask(SourceTask):
         return bool(self._at.get("events"))
 
     def poll(self) -> Sequence[SourceRecord]:
+        found = self._next()
+        assert not isinstance(found, Gathered), "bytes are asked for before the first poll, or never"
+        return found
+
+    def poll_encoded(self, forms: JsonForms) -> Sequence[EncodedPortion]:
+        if self._portions is None:
+            self._forms = forms
+        found = self._next()
+        if isinstance(found, Gathered):
+            return found.portions(self._place)
+        self._ahead = found
+        return ()
+
+    def _next(self) -> list[SourceRecord] | Gathered:
+        if self._ahead is not None:
+            found, self._ahead = self._ahead, None
+            return found
         if self._portions is None:
             self._portions = self._all()
         return next(self._portions, [])
@@ -81,7 +110,7 @@ class PostgresTask(SourceTask):
         if self._server is not None:
             self._server.close()
 
-    def _all(self) -> Iterator[list[SourceRecord]]:
+    def _all(self) -> Iterator[list[SourceRecord] | Gathered]:
         from penstock.connect.connectors.postgresql.server import Server
 
         server = self._server = Server(self._settings)
@@ -112,7 +141,7 @@ class PostgresTask(SourceTask):
 
     # -- snapshot of one table
 
-    def _snapshot(self, server: Server) -> Iterator[list[SourceRecord]]:
+    def _snapshot(self, server: Server) -> Iterator[list[SourceRecord] | Gathered]:
         name, *others = self._at["pending"]
         schema, _, table_name = name.partition(".")
         found = server.columns(schema, table_name)
@@ -125,26 +154,46 @@ class PostgresTask(SourceTask):
         seen = next(portions)
         now = SystemClock().now_ms()
         moment = Moment(now * 1000, now, None, self._at["lsn"], "true" if others else "last")
+        encoder = JsonRows(table, self._forms) if self._forms else None
         for rows in portions:
             assert isinstance(rows, list)
+            if encoder is not None:
+                gathered = Gathered()
+                for row in rows:
+                    gathered.add(Written(table.topic, encoder.read(row, moment)), self._at)
+                yield gathered
+                continue
             yield [SourceRecord(self._place, self._at, table.read(row, moment)) for row in rows]
         self._at = {**self._at, "pending": others, "seen": {**self._at.get("seen", {}), name: list(seen)}}
         yield [SourceRecord(self._place, self._at, None)]
 
     # -- changes
 
-    def _stream(self, server: Server) -> Iterator[list[SourceRecord]]:
+    def _stream(self, server: Server) -> Iterator[list[SourceRecord] | Gathered]:
         most = self._settings["max.batch.size"]
         reading = _Reading(self, server)
-        gathered: list[SourceRecord] = []
+        gathered: list[SourceRecord] | Gathered = []
         for data in server.changes(CHANGES_MAX):
-            gathered += reading.message(pgoutput.parse(bytes(data)))
+            found = reading.message(pgoutput.parse(data))
+            if isinstance(found, Written):
+                if isinstance(gathered, list):
+                    if gathered:
+                        yield gathered
+                    gathered = Gathered()
+                gathered.add(found, self._at)
+            elif isinstance(gathered, list):
+                gathered += found
+            elif all(each.record is None for each in found):
+                gathered.offset = self._at
+            else:  # records with headers, among others that are bytes already
+                yield gathered
+                gathered = found
             if len(gathered) >= most:
                 yield gathered
                 gathered = []
             if self._at.get("pending"):  # a signal: the rows are read before anything later is
                 break
-        if gathered:
+        if len(gathered):
             yield gathered
 
     def _described(self, relation: pgoutput.Relation, server: Server) -> Table:
@@ -176,8 +225,10 @@ class _Reading:
         self._known = 0
         """Changes of this transaction that an earlier batch has written."""
         self._passed = False
+        self._encoders: dict[int, JsonRows] = {}
+        """By the number of the table, if records are to be bytes."""
 
-    def message(self, message: pgoutput.Message) -> list[SourceRecord]:
+    def message(self, message: pgoutput.Message) -> list[SourceRecord] | Written:
         match message:
             case pgoutput.Change() | pgoutput.Truncate():
                 return self._changed(message)
@@ -186,7 +237,10 @@ class _Reading:
             case pgoutput.Commit():
                 return self._committed(message)
             case pgoutput.Relation():
-                self._task._tables[message.oid] = self._task._described(message, self._server)
+                described = self._task._described(message, self._server)
+                self._task._tables[message.oid] = described
+                if self._task._forms is not None:
+                    self._encoders[message.oid] = JsonRows(described, self._task._forms)
         return []
 
     def _begun(self, begin: pgoutput.Begin) -> None:
@@ -196,10 +250,16 @@ class _Reading:
         self._count, self._known = 0, 0 if self._passed else int(at.get("events", 0))
         self._moment = Moment(begin.commit_us, SystemClock().now_ms(), begin.xid, begin.final_lsn)
 
-    def _changed(self, message: pgoutput.Change | pgoutput.Truncate) -> list[SourceRecord]:
+    def _changed(self, message: pgoutput.Change | pgoutput.Truncate) -> list[SourceRecord] | Written:
         self._count += 1
         if self._passed or self._count <= self._known:
             return []
+        if isinstance(message, pgoutput.Change) and message.relation in self._encoders:
+            written = self._written(self._task._tables[message.relation], message)
+            if written is not None:
+                if written.rows:
+                    self._task._at = {**self._task._at, "events": self._count}
+                return written if written.rows else []
         records: list[ConnectRecord] = []
         if isinstance(message, pgoutput.Truncate):
             for oid in message.relations:
@@ -211,27 +271,40 @@ class _Reading:
         self._task._at = at = {**self._task._at, "events": self._count}
         return [SourceRecord(self._task._place, at, each) for each in records]
 
+    def _written(self, table: Table, change: pgoutput.Change) -> Written | None:
+        """The change as bytes; None if it has to go the longer way."""
+        if table.name == self._settings["signal.data.collection"]:
+            return None
+        if self._left_out(table, change):
+            return Written(table.topic, [])
+        try:
+            rows = self._encoders[change.relation].changed(change, self._moment)
+        except (ConnectError, ValueError, TypeError, ArithmeticError):
+            return None  # it fails there, too, and what is to be done then is known there
+        return None if rows is None else Written(table.topic, rows)
+
     def _of_row(self, table: Table, change: pgoutput.Change) -> list[ConnectRecord]:
-        name = f"{table.relation.schema}.{table.relation.table}"
-        if name == self._settings["signal.data.collection"] and change.kind == "I":
+        if table.name == self._settings["signal.data.collection"] and change.kind == "I":
             self._signal(table.changed(change, self._moment)[0].value.get("after"))
-        if self._hidden(table, name) or {"I": "c", "U": "u", "D": "d"}[change.kind] in self._skipped:
-            return []
-        return table.changed(change, self._moment)
+        return [] if self._left_out(table, change) else table.changed(change, self._moment)
+
+    def _left_out(self, table: Table, change: pgoutput.Change) -> bool:
+        return OPERATIONS[change.kind] in self._skipped or self._hidden(table)
 
     def _truncated(self, table: Table) -> list[ConnectRecord]:
-        name = f"{table.relation.schema}.{table.relation.table}"
-        if "t" in self._skipped or self._hidden(table, name):
+        if "t" in self._skipped or self._hidden(table):
             return []
         return [table.truncated(self._moment)]
 
-    def _hidden(self, table: Table, name: str) -> bool:
+    def _hidden(self, table: Table) -> bool:
         """Not captured, or in the table's snapshot already."""
-        from penstock.connect.connectors.postgresql.server import sees
-
+        name = table.name
         seen = self._task._at.get("seen", {}).get(name)
-        if seen is not None and self._begin is not None and sees(seen[0], self._begin.xid):
-            return True
+        if seen is not None and self._begin is not None:
+            from penstock.connect.connectors.postgresql.server import sees
+
+            if sees(seen[0], self._begin.xid):
+                return True
         if name not in self._captured:
             self._captured[name] = captured(self._settings, table.relation.schema, table.relation.table)
         return not self._captured[name]
