@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from random import Random
 
@@ -14,6 +14,7 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from penstock.mirror.layouts import Checkpoint, OffsetSync
 from penstock.testing.process import BrokerProcess
 from tests.faults.pipeline_kills import Deck, Killable
 from tests.faults.pipeline_rig import Rig, standalone
@@ -95,6 +96,87 @@ class Copies:
             assert values == expected, f"{place}: {len(values)} of {written}, the first difference at " + str(
                 next((n for n, (a, b) in enumerate(zip(values, expected, strict=False)) if a != b), "the end")
             )
+
+
+class Movers:
+    """A group that reads a topic on one side, and then goes on with its copy on the other."""
+
+    GROUP = "movers"
+    TOPIC = "one"
+
+    def __init__(self, source: str, target: str) -> None:
+        self._source = Client(source)
+        self._target = Client(target)
+
+    def process(self, count: int) -> None:
+        self._source.consume(self.GROUP, [self.TOPIC], count)
+
+    def move_and_judge(self, alias: str, copies: Copies, written: int, mirror: Mirror) -> None:
+        """It skips nothing, and reads no more again than its bound. The source has no markers, so its offsets
+        are the numbers that were written."""
+        committed = self._source.committed(self.GROUP)
+        upstream = {
+            number: offset
+            for (topic, number), offset in committed.items()
+            if topic == self.TOPIC and offset > 0
+        }
+        assert upstream, committed
+        copy = f"{alias}.{self.TOPIC}"
+
+        def within_bound() -> bool:
+            known = self._known()
+            if not all((copy, number) in known for number in upstream):
+                return False
+            first = {number: _first_from(copies, (copy, number), known[copy, number]) for number in upstream}
+            skipped = {number: at for number, at in first.items() if at > upstream[number]}
+            assert not skipped, (
+                f"{copy}: the group would skip to {skipped} from {upstream}, which is {known}\n"
+                + self._told(alias, copies, skipped)
+            )
+            return all(
+                upstream[number] - at <= max(LAG_MAX, written - upstream[number])
+                for number, at in first.items()
+            )
+
+        until(f"group of {alias} is within its bound: {upstream} of {written}", within_bound, mirror.told)
+        for number, offset in upstream.items():
+            known = self._known()[copy, number]
+            read = [int(value) for _, value, _, _ in self._target.read(copy, number, known) if value]
+            assert read == list(range(read[0], written)), (copy, number)
+            assert read[0] <= offset
+            print(f"group of {alias}: {copy}-{number} at {offset} of {written}, {offset - read[0]} again")
+
+    def _told(self, alias: str, copies: Copies, places: Iterable[int]) -> str:
+        """What the mirror has told of these partitions, for a failure's message."""
+        lines = []
+        other = "B" if alias == "A" else "A"
+        for key, value, _, _ in self._source.read(f"mm2-offset-syncs.{other}.internal"):
+            sync = OffsetSync.read(key, value)
+            if sync is not None and sync.place.topic == self.TOPIC and sync.place.partition in places:
+                at = copies.offsets[f"{alias}.{self.TOPIC}", sync.place.partition]
+                true = at[sync.upstream] if sync.upstream < len(at) else None
+                lines.append(
+                    f"sync {sync.place.partition}: {sync.upstream} is {sync.downstream}, truly {true}"
+                )
+        for key, value, _, _ in self._target.read(f"{alias}.checkpoints.internal"):
+            checkpoint = Checkpoint.read(key, value)
+            if checkpoint is not None and checkpoint.group == self.GROUP:
+                lines.append(str(checkpoint))
+        return "\n".join(lines)
+
+    def _known(self) -> dict[tuple[str, int], int]:
+        try:
+            return self._target.committed(self.GROUP)
+        except Exception:  # the group is not there yet
+            return {}
+
+
+def _first_from(copies: Copies, place: tuple[str, int], offset: int) -> int:
+    """The first number from an offset of the copy on; behind the last one where there is none."""
+    found = (
+        int(v) for v, at in zip(copies.values[place], copies.offsets[place], strict=True) if at >= offset
+    )
+    return next(found, len(copies.values[place]))
 
 
 @pytest.fixture
@@ -179,11 +261,17 @@ def _kill_and_judge(
     for load in loads.values():
         load.start()
     kills = LONG_KILLS if long_form else len(IN_CI)
+    movers = {alias: Movers(servers[alias], servers[other]) for alias, other in (("A", "B"), ("B", "A"))}
     while deck.kills.total() < kills:
         await_copies({alias: each.least + 5 for alias, each in copies.items()})
+        if deck.kills.total() == kills // 2:
+            for alias, each in movers.items():
+                each.process(loads[alias].count // 3)
         time.sleep(chooser.uniform(0, 1.0))  # any point of a batch
         deck.kill()
-    Client(servers["A"]).consume("movers", ["one"], loads["A"].count // 2)
+    await_copies({alias: each.least + 5 for alias, each in copies.items()})
+    for alias, each in movers.items():
+        each.process(loads[alias].count // 3)
     written = {alias: load.finish() for alias, load in loads.items()}
     await_copies(written)
     for each in copies.values():
@@ -192,7 +280,8 @@ def _kill_and_judge(
         each.judge(written[alias])
         names = Client(servers[alias]).topics()
         assert not [name for name in names if name.startswith(("A.B.", "B.A."))], names
-    _judge_group(Client(servers["A"]), Client(servers["B"]), copies["A"], mirror)
+    for alias, each in movers.items():
+        each.move_and_judge(alias, copies[alias], written[alias], mirror)
     text = mirror.ask("/metrics")
     for alias, other in (("A", "B"), ("B", "A")):
         labels = f'{{source="{alias}",target="{other}"'
@@ -200,26 +289,3 @@ def _kill_and_judge(
         assert mirror.flows()[f"{alias}->{other}"]["state"] == "running"
     assert mirror.stop() == 0, mirror.told()
     print(f"{dict(deck.kills)}, {written} records a partition, on {master}")
-
-
-def _judge_group(source: Client, target: Client, copies: Copies, mirror: Mirror) -> None:
-    """A group that moves skips nothing, and reads no more again than its bound."""
-    upstream = source.committed("movers")
-    until("the group is translated", lambda: _known(target), mirror.told)
-    for (topic, partition), offset in upstream.items():
-        place = f"A.{topic}", partition
-        if offset <= 0 or place not in _known(target):
-            continue
-        values, at = copies.values[place], copies.offsets[place]
-        # The source has no markers, so its offsets are the numbers that were written.
-        again = [int(value) for value, down in zip(values, at, strict=True) if down >= _known(target)[place]]
-        first = min(again, default=len(values))
-        assert first <= offset, f"{place}: the group would skip {offset} to {first}"
-        assert offset - first <= max(LAG_MAX, len(values) - offset), f"{place}: {offset - first} again"
-
-
-def _known(target: Client) -> dict[tuple[str, int], int]:
-    try:
-        return target.committed("movers")
-    except Exception:  # the group is not there yet
-        return {}

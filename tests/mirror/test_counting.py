@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
+import pytest
+
 from penstock.metrics.text import render
-from penstock.mirror.counting import FAMILIES, FlowCounts, Lag
+from penstock.mirror.counting import FAMILIES, LOOKS, FlowCounts, Lag, Rate
 from penstock.protocol.topic_partition import TopicPartition
 from penstock.wire.relaying import Relayed
 
@@ -32,6 +35,22 @@ def test_lag_is_what_is_not_copied_and_since_when() -> None:
         'penstock_mirror_missed_offsets_total{source="A",target="B",topic="orders",partition="0"} 3' in text
     )
     assert 'penstock_mirror_batches_total{source="A",target="B"} 2' in text
+
+
+def test_rates_are_those_of_the_last_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 1000.0
+    monkeypatch.setattr(time, "time", lambda: now)
+    counts = FlowCounts("A", "B")
+    counts.ends({PLACE: 0})
+    assert counts.rates() == {PLACE: Rate(0.0, 0.0)}
+    counts.copied([relayed(60, 60)])
+    now += 2
+    counts.ends({PLACE: 60})
+    assert counts.rates() == {PLACE: Rate(30.0, 300.0)}
+    for _ in range(LOOKS):  # nothing more: what was copied long ago counts no more
+        now += 2
+        counts.ends({PLACE: 60})
+    assert counts.rates() == {PLACE: Rate(0.0, 0.0)}
 
 
 def test_a_partition_that_is_gone_is_forgotten() -> None:

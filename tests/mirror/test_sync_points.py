@@ -75,3 +75,16 @@ def test_syncs_wait_until_they_are_worth_telling_and_are_given_back() -> None:
     pending.add(PLACE, [Piece(301, 302, 301, 2)])
     assert not pending.is_due
     assert pending.take() == [OffsetSync(PLACE, 302, 302)]
+
+
+def test_the_first_record_is_told_so_that_a_group_at_the_start_is_translated() -> None:
+    pending, syncs = PendingSyncs(100), OffsetSyncs()
+    syncs.started()
+    pending.add(PLACE, [Piece(0, 4, 0, 5)])
+    pending.add(PLACE, [Piece(5, 9, 6, 5)])  # a marker stands between
+    told = pending.take()
+    assert told == [OffsetSync(PLACE, 0, 0), OffsetSync(PLACE, 9, 10)]
+    syncs.take_all(told)
+    assert syncs.translate(PLACE, 1) == 1
+    pending.add(PLACE, [Piece(10, 19, 12, 10)])
+    assert pending.take() == [OffsetSync(PLACE, 19, 21)]

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
+from typing import Any
 
 import pytest
 from confluent_kafka import Producer
 
+from penstock.console.mirrors import Mirrors
+from penstock.console.remotes import MIRROR
+from penstock.console.rest_service import RestService
 from tests.mirroring.rig import Client, Mirror, penstock, until
 
 pytestmark = pytest.mark.timeout(600)
@@ -114,6 +119,25 @@ def test_lag_and_rates_are_shown(ours: Client, theirs: Client, mirror: Mirror) -
     assert shown["heartbeat_age_seconds"] < 120
     rows = {(row["topic"], row["partition"]): row for row in shown["partitions"]}
     assert rows["counted", 0]["copied"] == 100
+
+    ours.produce("counted", [b"x"] * 100, 1)
+    shown = until("there is a rate", lambda: _rates(mirror).get("A->B counted-0"), mirror.told)
+    assert shown["records_per_second"] > 0
+    assert shown["bytes_per_second"] > 0
+    flows = asyncio.run(Mirrors([RestService(MIRROR, mirror.url)]).flows())  # as the console asks
+    assert {(flow.name, flow.state) for flow in flows} == {("A→B", "running"), ("B→A", "running")}
+    assert ("counted", 0) in {(each.topic, each.partition) for flow in flows for each in flow.partitions}
+
+
+def _rates(mirror: Mirror) -> dict[str, dict[str, Any]]:
+    """Partitions with a rate, as the command line shows them."""
+    flows = json.loads(penstock("mirror", "flows", "--url", mirror.url, "--json"))
+    return {
+        f"{flow['source']}->{flow['target']} {row['topic']}-{row['partition']}": row
+        for flow in flows
+        for row in flow["partitions"]
+        if row["records_per_second"] > 0
+    }
 
 
 def test_a_mirror_that_was_killed_goes_on_without_gap_or_repetition(

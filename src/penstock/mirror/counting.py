@@ -13,6 +13,8 @@ from penstock.protocol.topic_partition import TopicPartition
 from penstock.wire.relaying import Relayed
 
 MOST_SEEN: Final = 1000
+LOOKS: Final = 16
+"""Totals that are kept for the rates: one for each look at the ends, which is half a minute."""
 _FLOW: Final = ("source", "target")
 _PLACE: Final = (*_FLOW, "topic", "partition")
 UP: Final = Family("penstock_mirror_up", "gauge", "1 while a flow is copying, 0 otherwise.", _FLOW)
@@ -61,11 +63,20 @@ class Lag(NamedTuple):
     seconds: float
 
 
+class Rate(NamedTuple):
+    """Of about the last half minute."""
+
+    records: float
+    bytes: float
+
+
 class _Place:
-    __slots__ = ("bytes", "end", "missed", "position", "records", "seen")
+    __slots__ = ("bytes", "end", "missed", "position", "records", "seen", "totals")
 
     def __init__(self) -> None:
         self.records = self.bytes = self.missed = 0
+        self.totals: deque[tuple[float, int, int]] = deque(maxlen=LOOKS)
+        """When the ends were looked at, and the records and bytes that were copied until then."""
         self.position = self.end = 0
         self.seen: deque[tuple[int, float]] = deque(maxlen=MOST_SEEN)
         """Ends of the source that are not copied yet, and when each was first seen."""
@@ -74,6 +85,14 @@ class _Place:
 def _settle(place: _Place) -> None:
     while place.seen and place.seen[0][0] <= place.position:
         place.seen.popleft()
+
+
+def _rate(place: _Place) -> Rate:
+    if len(place.totals) < 2 or place.totals[-1][0] <= place.totals[0][0]:
+        return Rate(0.0, 0.0)
+    (began, records, size), (ended, more_records, more_size) = place.totals[0], place.totals[-1]
+    seconds = ended - began
+    return Rate((more_records - records) / seconds, (more_size - size) / seconds)
 
 
 class FlowCounts:
@@ -121,6 +140,7 @@ class FlowCounts:
                 if end > max(place.end, place.position) or (end > place.position and not place.seen):
                     place.seen.append((end, now))
                 place.end = end
+                place.totals.append((now, place.records, place.bytes))
                 _settle(place)
 
     def failed(self, duty: str) -> None:
@@ -138,11 +158,21 @@ class FlowCounts:
                 for at, place in self._places.items()
             }
 
+    def rates(self) -> dict[TopicPartition, Rate]:
+        """Copied a second, by partition."""
+        with self._lock:
+            return {at: _rate(place) for at, place in self._places.items()}
+
+    def errors(self) -> dict[str, int]:
+        """Failures, by what was being done."""
+        with self._lock:
+            return dict(self._errors)
+
     def samples(self) -> Iterator[Sample]:
         lags = self.lags()
         with self._lock:
             places = [(at, place.records, place.bytes, place.missed) for at, place in self._places.items()]
-            errors = dict(self._errors)
+        errors = self.errors()
         yield Sample(UP, self._labels, int(self.copying))
         yield Sample(BATCHES, self._labels, self.batches)
         yield Sample(CHECKPOINTS, self._labels, self.checkpoints)

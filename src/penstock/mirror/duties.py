@@ -173,11 +173,12 @@ class GroupDuties:
         syncs_on = target if flow.offset_syncs_on_target else source
         self._tail = Tail(syncs_on, flow.offset_syncs_topic)
 
-    def refresh(self) -> None:
-        """Which groups are mirrored: those that the filter takes and that have read a mirrored topic."""
+    def refresh(self, listed: Sequence[str] | None = None) -> None:
+        """Which groups are mirrored: those that the filter takes and that have read a mirrored topic. Of
+        `listed`, where the caller has listed the groups already."""
         selection = self._flow.selection
         found = []
-        for group in self._source.groups():
+        for group in self._source.groups() if listed is None else listed:
             if not selection.takes_group(group) or group.startswith(OWN_GROUPS):
                 continue
             if any(selection.filters_topic(place.topic) for place in self._source.group_offsets(group)):

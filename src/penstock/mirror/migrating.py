@@ -52,6 +52,8 @@ class MigrationPlan(NamedTuple):
     conflicts: tuple[str, ...]
     """Topics that are on the target already and were not put there by this migration."""
     remarks: tuple[str, ...]
+    groups_complete: bool
+    """Whether nothing says that groups are missing in `groups`."""
 
 
 class CutOver(NamedTuple):
@@ -63,10 +65,13 @@ class CutOver(NamedTuple):
     """Partitions of the source that are still written to."""
     busy_groups: tuple[str, ...]
     """Groups that still have members on the source."""
+    doubts: tuple[str, ...] = ()
+    """Why groups of the source may be missing."""
 
     @property
     def obstacles(self) -> list[str]:
-        found = [f"{place} of the source is still written to" for place in self.moving]
+        found = [f"the groups of the source are not all known: {doubt}" for doubt in self.doubts]
+        found += [f"{place} of the source is still written to" for place in self.moving]
         found += [f"group {group!r} still has members on the source" for group in self.busy_groups]
         found += [
             f"{each.topic}-{each.partition} differs: {each.source_records} records on the source, "
@@ -99,13 +104,13 @@ def read_file(texts: Mapping[str, str]) -> FlowSettings:
 
 
 def plan(flow: FlowSettings, source: Side, target: Side) -> MigrationPlan:
-    selection = flow.selection
     topics = _moved(flow, source)
     there, moved = target.partitions(), {place.topic for place in progress(flow, target)}
     conflicts = sorted(name for name in topics if name in there and name not in moved)
-    groups = [g for g in source.groups() if selection.takes_group(g) and not g.startswith(OWN_GROUPS)]
+    groups, doubts = _groups(flow, source)
     acls = _acls(source)
-    remarks = ["Passwords of SCRAM users cannot be read from a cluster: create the users anew."]
+    remarks = [f"The list of groups may be incomplete: {doubt}. Plan again." for doubt in doubts]
+    remarks += ["Passwords of SCRAM users cannot be read from a cluster: create the users anew."]
     if acls is None:
         remarks.append("The source has no authorizer, so there are no ACLs.")
     elif acls and _acls(target) is None:
@@ -113,8 +118,21 @@ def plan(flow: FlowSettings, source: Side, target: Side) -> MigrationPlan:
     if SCHEMAS in topics:
         remarks.append(f"Stop the old Schema Registry before the cut-over; Penstock's reads {SCHEMAS}.")
     return MigrationPlan(
-        topics, tuple(sorted(groups)), len(acls or ()), SCHEMAS in topics, tuple(conflicts), tuple(remarks)
+        topics,
+        groups,
+        len(acls or ()),
+        SCHEMAS in topics,
+        tuple(conflicts),
+        tuple(remarks),
+        groups_complete=not doubts,
     )
+
+
+def _groups(flow: FlowSettings, source: Side) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The groups to move, and why some may be missing."""
+    listed = source.all_groups()
+    wanted = (g for g in listed.names if flow.selection.takes_group(g) and not g.startswith(OWN_GROUPS))
+    return tuple(wanted), listed.doubts
 
 
 def _moved(flow: FlowSettings, source: Side) -> dict[str, int]:
@@ -160,9 +178,9 @@ def look(flow: FlowSettings, source: Side, target: Side) -> CutOver:
     ]
     after = source.ends(places)
     moving = tuple(str(place) for place in places if after[place] != before[place])
-    groups = [g for g in source.groups() if flow.selection.takes_group(g) and not g.startswith(OWN_GROUPS)]
+    groups, doubts = _groups(flow, source)
     busy = tuple(group for group in groups if source.group_state(group) not in ("Empty", "Dead"))
-    return CutOver(tuple(differences), moving, busy)
+    return CutOver(tuple(differences), moving, busy, doubts)
 
 
 def _pairs(flow: FlowSettings, source: Side) -> list[tuple[TopicPartition, TopicPartition, bool]]:
@@ -188,7 +206,7 @@ def cut_over(flow: FlowSettings, source: Side, target: Side) -> dict[str, int]:
     TopicDuties(flow, source, target, counts).sync_configs()
     move_acls(source, target)
     groups = GroupDuties(flow, source, target, counts)
-    groups.refresh()
+    groups.refresh(source.all_groups().names)
     groups.emit_checkpoints()
     groups.sync_offsets()
     return {group: len(target.group_offsets(group)) for group in groups.known}

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from penstock import __version__
 from penstock.metrics.text import Sample
+from penstock.mirror.counting import Rate
 from penstock.mirror.flow import Flow
 from penstock.mirror.settings import FlowSettings, MirrorSettings
 from penstock.security.access import Open
@@ -17,6 +18,7 @@ from penstock.web.application import App
 from penstock.web.serving import listening_socket, print_ready, serve_on
 
 SUMMARY: Final = "The flows of a mirror between clusters: their states and how far behind they are."
+NO_RATE: Final = Rate(0.0, 0.0)
 _NOBODY_NAMED: Final = Open("it shows numbers, and listens on loopback unless told otherwise")
 
 
@@ -79,12 +81,12 @@ def routes(flows: Sequence[Flow]) -> tuple[Route, ...]:
     async def show(_call: Call) -> Any:
         return [describe(flow) for flow in flows]
 
-    summary = "Each flow with its state, and the lag of each of its partitions."
+    summary = "Each flow with its state, its errors, and the lag and rate of each of its partitions."
     return (Route("GET", "/flows", show, summary, access=_NOBODY_NAMED, returns=list[dict[str, Any]]),)
 
 
 def describe(flow: Flow) -> dict[str, Any]:
-    lags = flow.counts.lags()
+    lags, rates = flow.counts.lags(), flow.counts.rates()
     return {
         "source": flow.settings.source,
         "target": flow.settings.target,
@@ -93,12 +95,17 @@ def describe(flow: Flow) -> dict[str, Any]:
         "latency_seconds": round(flow.counts.latency_seconds, 3),
         "lag_records": sum(lag.records for lag in lags.values()),
         "lag_seconds": round(max((lag.seconds for lag in lags.values()), default=0.0), 3),
+        "records_per_second": round(sum(rate.records for rate in rates.values()), 1),
+        "bytes_per_second": round(sum(rate.bytes for rate in rates.values()), 1),
+        "errors": flow.counts.errors(),
         "partitions": [
             {
                 "topic": place.topic,
                 "partition": place.partition,
                 "lag_records": lag.records,
                 "lag_seconds": round(lag.seconds, 3),
+                "records_per_second": round(rates.get(place, NO_RATE).records, 1),
+                "bytes_per_second": round(rates.get(place, NO_RATE).bytes, 1),
             }
             for place, lag in sorted(lags.items())
         ],

@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from penstock.client.api.admin.client import Admin
 from penstock.client.api.admin.configs import ConfigEntry, ConfigResource
@@ -19,6 +19,7 @@ from penstock.security.client_settings import ClientSettings
 from penstock.wire import offsets
 from penstock.wire.cluster import Cluster
 from penstock.wire.deadline import Deadline
+from penstock.wire.errors import Refused
 from penstock.wire.fetch import FetchOptions, fetch
 from penstock.wire.pack import pack_records
 from penstock.wire.produce import Producer
@@ -29,7 +30,17 @@ SECONDS: Final = 60.0
 TIME_BYTES: Final = 64 * 1024
 COMPACTED: Final = {"cleanup.policy": "compact"}
 
+OFFSETS_TOPIC: Final = "__consumer_offsets"
+
 KeyValue = tuple[bytes | None, bytes | None]
+
+
+class GroupNames(NamedTuple):
+    """The groups of a cluster as two listings have them."""
+
+    names: tuple[str, ...]
+    doubts: tuple[str, ...]
+    """Why groups may be missing; empty where the cluster gives no reason to doubt."""
 
 
 class Side:
@@ -110,6 +121,32 @@ class Side:
     def groups(self) -> list[str]:
         listed = self.admin.list_consumer_groups(timeout=SECONDS).all().result(SECONDS)
         return [each.group_id for each in listed]
+
+    def all_groups(self) -> GroupNames:
+        """Every group, for decisions that must miss none. Brokers list the groups of the coordinators that
+        they run now and say nothing of others. So the coordinators' partitions are looked at, too, and the
+        groups are listed twice."""
+        before, first = self._coordinators(), set(self.groups())
+        second, after = set(self.groups()), self._coordinators()
+        doubts = []
+        lost = sorted(number for number, (leader, _) in after.items() if leader < 0)
+        if lost:
+            shown = ", ".join(map(str, lost[:10])) + (", …" if len(lost) > 10 else "")
+            doubts.append(f"partitions {shown} of {OFFSETS_TOPIC} have no leader: their groups are not known")
+        elif before != after:
+            doubts.append(f"coordinators of groups have moved while groups were listed: {self.alias} is busy")
+        if differing := sorted(first ^ second):
+            doubts.append(f"these groups were in one of two listings: {', '.join(differing[:10])}")
+        return GroupNames(tuple(sorted(first | second)), tuple(doubts))
+
+    def _coordinators(self) -> dict[int, tuple[int, int]]:
+        """Leader and epoch of each partition in which groups are kept; empty where the topic is not there, or
+        not for us to see."""
+        try:
+            found = self.cluster.topics([OFFSETS_TOPIC], Deadline(SECONDS)).get(OFFSETS_TOPIC)
+        except Refused:
+            return {}
+        return {n: (each.leader, each.leader_epoch) for n, each in found.partitions.items()} if found else {}
 
     def group_state(self, group: str) -> str:
         """`Empty`, `Dead` when there is none, or what else the group is in."""

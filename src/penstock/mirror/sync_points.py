@@ -50,7 +50,13 @@ class PendingSyncs:
             return
         before = self._waiting.get(place, [])
         moved = points[-1].upstream - self._told.get(place, -1)
-        kept = before + points if moved > self._lag_max else points[-1:]
+        if moved > self._lag_max:
+            kept = before + points
+        elif place in self._told:
+            kept = points[-1:]
+        else:  # nothing is told yet: a group at the start of the topic needs the first, however close it is
+            first = (before or points)[0]
+            kept = [first, points[-1]] if first != points[-1] else [first]
         self._waiting[place] = kept[-64:]
 
     @property
