@@ -1,4 +1,4 @@
-"""The registry, Connect and SQL in memory: what answers in place of the network in tests of the pages."""
+"""The registry, Connect, SQL and a mirror in memory: what answers in place of the network in tests."""
 
 from __future__ import annotations
 
@@ -28,6 +28,9 @@ class FakeServices:
         self.statements: list[str] = []
         self.validated: list[dict[str, str]] = []
         self.queries = {"CSAS_BIG_1": "RUNNING"}
+        self.metrics = ""
+        """What the SQL server publishes for Prometheus."""
+        self.flows: list[dict[str, Any]] = []
         self.sent: list[tuple[str, Any]] = []
         """What webhooks were sent."""
 
@@ -42,7 +45,7 @@ class FakeServices:
         if request.url.host == "hooks.test":
             self.sent.append((request.url.path, body))
             return httpx.Response(200)
-        answers = {8081: self._registry, 8083: self._connect, 8088: self._sql}
+        answers = {8081: self._registry, 8083: self._connect, 8084: self._mirror, 8088: self._sql}
         return answers[request.url.port or 0](request.method, parts, body)
 
     # -- registry
@@ -75,6 +78,12 @@ class FakeServices:
 
     def _version(self, name: str, number: int) -> dict[str, Any]:
         return {"subject": name, "version": number, "id": number, "schema": self.subjects[name][number - 1]}
+
+    # -- a mirror
+
+    def _mirror(self, method: str, parts: list[str], _body: Any) -> httpx.Response:
+        assert (method, parts) == ("GET", ["flows"])
+        return _json(self.flows)
 
     # -- Connect
 
@@ -124,6 +133,8 @@ class FakeServices:
 
     def _sql(self, method: str, parts: list[str], body: Any) -> httpx.Response:
         match method, parts:
+            case "GET", ["metrics"]:
+                return httpx.Response(200, text=self.metrics)
             case "POST", ["query-stream"]:
                 return httpx.Response(200, text=self._select(body["sql"]))
             case "POST", ["ksql"]:

@@ -7,14 +7,16 @@ from collections.abc import Iterator
 
 import pytest
 
+from penstock.client import ShareConsumer
 from penstock.client.configs import Owner
-from penstock.client.errors import PartitionNotFound
+from penstock.client.errors import InvalidValue, PartitionNotFound
 from penstock.client.groups import Groups
 from penstock.client.paging import FromOffset
 from penstock.client.sending import NewRecord
 from penstock.client.targets import Target
 from penstock.console.backend import MessageQuery
 from penstock.console.client_backend import STARTS_REFRESH_S, ClientBackend, StartOffsets
+from penstock.console.cluster_values import Move
 from penstock.console.searching import SearchQuery
 
 DEADLINE_S = 60.0
@@ -81,6 +83,41 @@ def test_groups_disks_settings_and_the_quorum_of_a_broker(bootstrap_servers: str
         assert await backend.hanging_transactions(1) == []
         await backend.delete_group("readers")
         await backend.delete_topic("many")
+
+    asyncio.run(body())
+
+
+def test_share_groups_stand_beside_the_others(bootstrap_servers: str) -> None:
+    async def body() -> None:
+        backend = ClientBackend(bootstrap_servers)
+        await backend.create_topic("work", 1, 1, {})
+        await backend.alter_configs(Owner("GROUP", "workers"), {"share.auto.offset.reset": "earliest"})
+        for value in (b"one", b"two", b"three"):
+            await backend.produce("work", NewRecord(value))
+        settings = {"bootstrap.servers": bootstrap_servers, "group.id": "workers", "max.poll.records": 2}
+        with ShareConsumer(settings) as consumer:
+            consumer.subscribe(["work"])
+            async with asyncio.timeout(DEADLINE_S):
+                while not list(await asyncio.to_thread(consumer.poll, 0.5)):
+                    pass
+            now = await backend.groups()
+            (group,) = [each for each in now.groups if each.group_id == "workers"]
+            assert (group.kind, group.state) == ("SHARE", "STABLE")
+            assert group.members[0].partitions == (("work", 0),)
+            assert [lag.lag for lag in now.lags(group)] == [3], "nothing is accepted yet"
+            with pytest.raises(InvalidValue, match="1 members"):
+                await backend.reset_group("workers", [Move("work", 0, 0, 1, 3)])
+            consumer.commit_sync()
+        now = await backend.groups()
+        (group,) = [each for each in now.groups if each.group_id == "workers"]
+        (lag,) = now.lags(group)
+        assert (group.state, lag.lag < 3) == ("EMPTY", True)
+        moves = await backend.reset_plan("workers", (), Target(offset=0))
+        assert [(move.committed, move.wanted) for move in moves] == [(lag.committed_offset, 0)]
+        await backend.reset_group("workers", moves)
+        assert (await backend.groups()).committed["workers"] == {("work", 0): 0}
+        await backend.delete_group("workers")
+        assert "workers" not in [each.group_id for each in (await backend.groups()).groups]
 
     asyncio.run(body())
 

@@ -23,8 +23,10 @@ from penstock.client.errors import (
     TopicExists,
     TopicNotFound,
     Unsupported,
+    is_denied,
 )
 from penstock.client.sending import NewRecord
+from penstock.client.users import UserNotFound
 from penstock.console.api_messages import message_routes
 from penstock.console.api_operations import operation_routes
 from penstock.console.api_security import security_routes
@@ -61,6 +63,7 @@ CODES: Final[Mapping[type[ClientError], int]] = {
     TopicNotFound: 40401,
     PartitionNotFound: 40402,
     GroupNotFound: 40403,
+    UserNotFound: 40404,
     TopicExists: 40901,
     Unsupported: 50101,
     BrokerUnreachable: 50301,
@@ -68,6 +71,8 @@ CODES: Final[Mapping[type[ClientError], int]] = {
 }
 """The first three digits are the status. Any other error of the broker's is 50201."""
 OTHER: Final = 50201
+DENIED: Final = 40301
+"""The broker does not let the caller."""
 
 
 class NewTopic(msgspec.Struct):
@@ -214,7 +219,7 @@ def _answering(handler: Handler) -> Handler:
         except ClientError as error:
             if isinstance(error, ServiceRefused):
                 raise HttpError(error.status, str(error), error.error_code or error.status * 100) from error
-            code = CODES.get(type(error), OTHER)
+            code = DENIED if is_denied(error) else CODES.get(type(error), OTHER)
             raise HttpError(code // 100, str(error), code) from error
 
     return answer

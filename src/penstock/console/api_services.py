@@ -11,6 +11,7 @@ from penstock.console.alert_engine import Event, Silence
 from penstock.console.alert_rules import Rule
 from penstock.console.connector_catalogue import Connector
 from penstock.console.graph_layout import laid_out
+from penstock.console.mirrors import MirrorFlow
 from penstock.console.observing import pipelines_now
 from penstock.console.pipelines import pipeline_graph
 from penstock.console.query import parse_number
@@ -78,6 +79,9 @@ def service_routes(services: Services, invalid: Problem) -> tuple[Route, ...]:
               returns=SqlState),
         Route("GET", "/api/pipelines", api.pipelines, "Pipelines, and their graph laid out.", access=read,
               returns=dict[str, Any]),
+        Route("GET", "/api/mirrors", api.mirrors,
+              "Flows of mirrors: state, errors, lag and rate, of each partition, too.", access=read,
+              returns=list[MirrorFlow]),
         Route("GET", "/api/alerts", api.alerts, "Rules, silences and history.", access=read,
               returns=AlertsShape),
         Route("PUT", rule, api.save_rule, "Creates or changes a rule.", access=write, body=Rule, status=204,
@@ -134,6 +138,9 @@ class ServicesApi:
             "pipelines": [asdict(each) for each in found],
             "graph": laid_out(pipeline_graph(found, overview)),
         }
+
+    async def mirrors(self, _call: Call) -> list[MirrorFlow]:
+        return await self._services.mirrors.current(FRESH_S)
 
     async def alerts(self, _call: Call) -> AlertsShape:
         await self._services.alerts.start()

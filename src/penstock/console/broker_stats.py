@@ -10,11 +10,10 @@ from dataclasses import dataclass
 import httpx
 
 from penstock.console.feed import Feed
-from penstock.console.prometheus import BrokerMetrics, broker_metrics
+from penstock.console.prometheus import BrokerMetrics, broker_metrics, page_at
 
 POLL_S = 3.0
 TIMEOUT_S = 3.0
-PAGE_BYTES_MAX = 8 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +51,7 @@ def traffic_feed(
 
     async def fetch() -> Traffic:
         async with httpx.AsyncClient(timeout=TIMEOUT_S, transport=transport, trust_env=False) as client:
-            pages = await asyncio.gather(*(_page(client, url) for url in urls))
+            pages = await asyncio.gather(*(page_at(client, url) for url in urls))
         at = time.monotonic()
         now = {url: (at, broker_metrics(url, page)) for url, page in zip(urls, pages, strict=True) if page}
         traffic = measured(len(urls), before, now)
@@ -61,14 +60,6 @@ def traffic_feed(
         return traffic
 
     return Feed(fetch, interval_s)
-
-
-async def _page(client: httpx.AsyncClient, url: str) -> str:
-    try:
-        answer = await client.get(url)
-    except httpx.HTTPError:
-        return ""
-    return answer.text if answer.is_success and len(answer.content) <= PAGE_BYTES_MAX else ""
 
 
 Looks = Mapping[str, tuple[float, BrokerMetrics]]

@@ -15,7 +15,6 @@ from penstock.client.acls import Acl, Acls
 from penstock.client.admin import Admin, Partition, apply_offsets, partitions_of
 from penstock.client.configs import Alteration, Configs, Owner
 from penstock.client.errors import PartitionNotFound
-from penstock.client.groups import Groups
 from penstock.client.messages import Messages
 from penstock.client.metadata import ConfigEntry, TopicDetail
 from penstock.client.paging import Message, Page, interleaved
@@ -25,6 +24,7 @@ from penstock.client.stream import Stream
 from penstock.client.targets import Target
 from penstock.client.users import User, Users
 from penstock.console.backend import MessageQuery, Snapshot, Tail, TailBatch
+from penstock.console.client_groups import GroupOperations
 from penstock.console.client_operations import Operations
 from penstock.console.client_search import ClientSearch
 from penstock.console.cluster_values import (
@@ -81,6 +81,7 @@ class ClientBackend:
         self._watches = Threads(WATCHES_MAX, "console-watch")
         self._starts = StartOffsets(self._watch)
         self._operations = Operations(self._admin, settings)
+        self._groups = GroupOperations(self._admin)
         self._decoder = RecordDecoder(registry)
 
     async def snapshot(self) -> Snapshot:
@@ -173,16 +174,16 @@ class ClientBackend:
         return await self._watches.call(self._operations.quorum)
 
     async def groups(self) -> GroupsNow:
-        return await self._watches.call(self._operations.groups)
+        return await self._watches.call(self._groups.now)
 
     async def reset_plan(self, group_id: str, topics: tuple[str, ...], target: Target) -> list[Move]:
-        return await self._calls.call(self._operations.reset_plan, group_id, topics, target)
+        return await self._calls.call(self._groups.reset_plan, group_id, topics, target)
 
     async def reset_group(self, group_id: str, moves: list[Move]) -> None:
-        await self._calls.call(self._operations.reset_group, group_id, moves)
+        await self._calls.call(self._groups.reset, group_id, moves)
 
     async def delete_group(self, group_id: str) -> None:
-        await self._calls.call(Groups(self._admin).delete, group_id)
+        await self._calls.call(self._groups.delete, group_id)
 
     async def transactions(self) -> list[TransactionState]:
         return await self._calls.call(self._operations.transactions)

@@ -1,4 +1,4 @@
-"""What the real backend does with brokers, groups and transactions. Blocking: `client_backend` calls it in
+"""What the real backend does with brokers and transactions. Blocking: `client_backend` calls it in
 threads.
 """
 
@@ -10,16 +10,12 @@ from typing import Any
 from penstock.client.admin import Admin, Partition, partitions_of
 from penstock.client.direct import cluster_of
 from penstock.client.direct_admin import DirectAdmin
-from penstock.client.errors import BrokerRefused, InvalidValue
-from penstock.client.groups import Groups
-from penstock.client.targets import Target
+from penstock.client.errors import BrokerRefused
 from penstock.client.transactions import OpenTransaction, Transactions
 from penstock.console.cluster_values import (
     Disks,
-    GroupsNow,
     HangingTransaction,
     LogDirectory,
-    Move,
     Quorum,
     QuorumReplica,
     TopicProducer,
@@ -39,7 +35,6 @@ DESCRIBED_MAX = 200
 class Operations:
     def __init__(self, admin: Admin, settings: Mapping[str, Any] | None) -> None:
         self._admin = admin
-        self._groups = Groups(admin)
         self._direct = DirectAdmin(admin.connection)
         self._transactions = Transactions(
             admin.connection.bootstrap_servers, timeout_s=admin.timeout_s, settings=settings
@@ -146,35 +141,6 @@ class Operations:
             )
             for each in found
         ]
-
-    # -- groups
-
-    def groups(self) -> GroupsNow:
-        infos = tuple(self._groups.describe_all())
-        committed = self._groups.committed_of_all(info.group_id for info in infos)
-        read = sorted({partition for offsets in committed.values() for partition in offsets})
-        return GroupsNow(infos, committed, self._admin.end_offsets(read))
-
-    def reset_plan(self, group_id: str, topics: tuple[str, ...], target: Target) -> list[Move]:
-        committed = self._groups.committed(group_id)
-        names = topics or tuple(sorted({topic for topic, _ in committed}))
-        if not names:
-            raise InvalidValue(f"Group {group_id!r} has committed nothing. Name the topics that it reads.")
-        wanted = self._groups.offsets_for(names, target, committed)
-        ends = self._admin.end_offsets(wanted)
-        return [
-            Move(topic, index, committed.get((topic, index)), offset, ends.get((topic, index), offset))
-            for (topic, index), offset in sorted(wanted.items())
-        ]
-
-    def reset_group(self, group_id: str, moves: list[Move]) -> None:
-        members = self._groups.describe(group_id).members
-        if members:
-            raise InvalidValue(
-                f"Group {group_id!r} has {len(members)} members, so its offsets cannot be set. "
-                "Stop its consumers first."
-            )
-        self._groups.set_offsets(group_id, {(move.topic, move.partition): move.wanted for move in moves})
 
     # -- transactions
 

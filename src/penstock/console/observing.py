@@ -30,7 +30,8 @@ async def observe(services: Services, max_age_s: float) -> Observations:
 
 
 async def pipelines_now(services: Services, max_age_s: float) -> list[Pipeline]:
-    looks = (services.overview, services.groups, services.sql_state, services.connector_states)
+    looks = (services.overview, services.groups, services.sql_state, services.connector_states,
+             services.batches)  # fmt: skip
     await asyncio.gather(*(_fresh(feed, max_age_s) for feed in looks))
     return pipelines_read(services)
 
@@ -44,6 +45,7 @@ def pipelines_read(services: Services) -> list[Pipeline]:
         sql.value if sql.error is None else None,
         (states.value or []) if states.error is None else [],
         services.connectors.used_topics,
+        services.batches.reading.value or {},
     )
 
 

@@ -8,15 +8,16 @@ own topics begin with; what it writes besides is known where SQL or Connect says
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from urllib.parse import quote
 
+from penstock.console.batch_stats import Batches, BatchStats
 from penstock.console.connector_catalogue import Connector
 from penstock.console.graph_layout import Edge, Graph, Node
 from penstock.console.group_stats import AllGroups, GroupStats
 from penstock.console.overview import Overview
 from penstock.console.sql_client import SqlState
-from penstock.console.wording import UNKNOWN, rate
+from penstock.console.wording import UNKNOWN, bytes_text, rate, seconds
 
 LATE_S = 60.0
 INNER = ("-changelog", "-repartition")
@@ -38,13 +39,16 @@ class Pipeline:
     href: str = ""
     members: int = 0
     group: str = field(default="")
+    batches: BatchStats | None = None
+    """What the process that runs it publishes, where that is known."""
 
     @property
     def tone(self) -> str:
         if self.error or self.state in ("FAILED", "ERROR"):
             return "bad"
         late = self.seconds is not None and self.seconds > LATE_S and bool(self.lag)
-        return "warn" if late or self.state in ("PAUSED", "STOPPED", "EMPTY") else "good"
+        pressed = self.batches is not None and self.batches.is_pressed
+        return "warn" if late or pressed or self.state in ("PAUSED", "STOPPED", "EMPTY") else "good"
 
 
 def pipelines(
@@ -53,8 +57,9 @@ def pipelines(
     sql: SqlState | None,
     connectors: Iterable[Connector],
     used_topics: Mapping[str, Iterable[str]],
+    batches: Batches,
 ) -> list[Pipeline]:
-    """`used_topics` are those of each connector, as Connect reports them."""
+    """`used_topics` are those of each connector, as Connect reports them; `batches` are by pipeline."""
     by_name = {group.info.group_id: group for group in groups.groups} if groups else {}
     topics = [topic.name for topic in overview.topics] if overview else []
     taken: set[str] = set()
@@ -82,7 +87,28 @@ def pipelines(
             found.append(
                 _pipeline(name, kind, group.info.state, tuple(group.topics), tuple(inner), group, page)
             )
-    return found
+    found = [_with_batches(each, batches) for each in found]
+    shown = {each.batches.pipeline for each in found if each.batches is not None}
+    return [*found, *(_of_spark(stats) for name, stats in batches.items() if name not in shown)]
+
+
+def _with_batches(found: Pipeline, batches: Batches) -> Pipeline:
+    """Streams applications and queries of SQL publish their numbers under the name of their group."""
+    stats = batches.get(found.group or found.name)
+    return found if stats is None else replace(found, batches=stats, href=page_of(found.name))
+
+
+def _of_spark(stats: BatchStats) -> Pipeline:
+    """A query that a person runs on Spark; it has no group, but it says what it reads."""
+    topics = tuple(sorted({topic for topic, _, _ in stats.lags}))
+    lag = sum(each for _, _, each in stats.lags) if stats.lags else None
+    state = "RUNNING" if stats.up else "STOPPED"
+    page = page_of(stats.pipeline)
+    return Pipeline(stats.pipeline, "spark", state, topics, (), lag, href=page, batches=stats)
+
+
+def page_of(name: str) -> str:
+    return f"/pipelines/{quote(name, safe='')}"
 
 
 def pipeline_graph(found: Iterable[Pipeline], overview: Overview | None) -> Graph:
@@ -91,7 +117,7 @@ def pipeline_graph(found: Iterable[Pipeline], overview: Overview | None) -> Grap
     for each in found:
         name = f"{each.kind} {each.name}"
         lag = "" if each.lag is None else f"{each.lag:,} behind"
-        detail = each.error or " · ".join(filter(None, (each.state.lower(), lag)))
+        detail = each.error or " · ".join(filter(None, (each.state.lower(), lag, *_load(each.batches))))
         nodes[name] = Node(name, each.name, each.kind, detail, each.href, each.tone)
         for topic in each.reads:
             speed = _rate(overview, topic)
@@ -136,6 +162,14 @@ def _pipeline(
 def _group_of_query(query_id: str, groups: Mapping[str, GroupStats]) -> GroupStats | None:
     """SQL names the group of a query after its service and the query's id."""
     return next((group for name, group in groups.items() if name.endswith(query_id)), None)
+
+
+def _load(stats: BatchStats | None) -> list[str]:
+    """What a batch takes and what state there is, in short words."""
+    if stats is None or stats.seconds is None:
+        return []
+    state = f"{bytes_text(stats.state_bytes)} state" if stats.state_bytes else ""
+    return [f"{seconds(stats.seconds)} a batch", state, "cannot keep up" if stats.is_pressed else ""]
 
 
 def _topics(sql: SqlState | None, names: Iterable[str]) -> tuple[str, ...]:

@@ -1,4 +1,6 @@
-"""Pages for Prometheus, read: samples by name, and what the console shows of a broker's. Pure."""
+"""Pages for Prometheus, read: samples by name, and what the console shows of a broker's. Pure, but for
+`page_at`, which gets a page.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +9,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import isfinite
 
+import httpx
+
 _SAMPLE = re.compile(r"([A-Za-z_:][\w:]*)(?:\{(.*)\})?\s+(\S+)(?:\s+-?\d+)?$")
 _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
+PAGE_BYTES_MAX = 8 * 1024 * 1024
 _REQUEST = "kafka_network_requestmetrics_"
 _TOPIC = "kafka_server_brokertopicmetrics_"
 QUANTILES = {"0.5": "median", "0.99": "p99"}
@@ -42,6 +47,15 @@ class BrokerMetrics:
     cpu_seconds: float | None = None
     memory_bytes: float | None = None
     requests: Mapping[str, RequestTimes] = field(default_factory=dict)
+
+
+async def page_at(client: httpx.AsyncClient, url: str) -> str:
+    """Empty where nothing answers, or too much."""
+    try:
+        answer = await client.get(url)
+    except httpx.HTTPError:
+        return ""
+    return answer.text if answer.is_success and len(answer.content) <= PAGE_BYTES_MAX else ""
 
 
 def parse(page: str) -> Iterable[Sample]:

@@ -22,6 +22,7 @@ log = logging.getLogger(__name__)
 INTERVAL_S = 10.0
 GROUPS_MAX = 500
 TOPICS_MAX = 1_000
+PIPELINES_MAX = 100
 
 
 class Recorder:
@@ -72,6 +73,11 @@ def measured(seen: Observations) -> dict[str, float | None]:
             values[f"group {group.info.group_id} lag"] = group.lag
             behind = group.behind
             values[f"group {group.info.group_id} seconds"] = None if behind is None else behind.seconds
+    for pipeline in (seen.pipelines or ())[:PIPELINES_MAX]:
+        if pipeline.batches is not None:
+            values[f"pipeline {pipeline.name} seconds"] = pipeline.batches.seconds
+            values[f"pipeline {pipeline.name} rate"] = pipeline.batches.rate
+            values[f"pipeline {pipeline.name} input"] = pipeline.batches.input_rate
     if traffic is not None and traffic.answering:
         values["bytes in"], values["bytes out"] = traffic.bytes_in, traffic.bytes_out
         for api in ("Produce", "Fetch"):

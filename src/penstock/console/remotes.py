@@ -23,6 +23,11 @@ SQL = About(
     "It runs ksqlDB's statements: streams, tables and queries that never end.",
     "penstock sql --bootstrap-servers HOST:PORT",
 )
+MIRROR = About(
+    "Mirror",
+    "It copies topics, groups and ACLs between clusters.",
+    "penstock mirror --config mm2.properties",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +39,9 @@ class Addresses:
     sql: str = "http://127.0.0.1:8088"
     metrics: tuple[str, ...] = ()
     """Pages for Prometheus: of brokers, and of others that may be shown."""
+    pipelines: tuple[str, ...] = ()
+    """Pages for Prometheus of processes that run pipelines, besides the SQL server and Connect."""
+    mirrors: tuple[str, ...] = ("http://127.0.0.1:8084",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +50,10 @@ class Remotes:
     connect: RestService
     sql: RestService
     metrics: tuple[str, ...] = ()
+    pipelines: tuple[str, ...] = ()
     transport: httpx.AsyncBaseTransport | None = field(default=None)
     """In tests: what answers in place of the network."""
+    mirrors: tuple[RestService, ...] = ()
 
     @classmethod
     def at(cls, addresses: Addresses, transport: httpx.AsyncBaseTransport | None = None) -> Remotes:
@@ -52,9 +62,11 @@ class Remotes:
             RestService(CONNECT, addresses.connect, transport),
             RestService(SQL, addresses.sql, transport),
             addresses.metrics,
+            addresses.pipelines,
             transport,
+            tuple(RestService(MIRROR, url, transport) for url in addresses.mirrors),
         )
 
     async def close(self) -> None:
-        for service in (self.registry, self.connect, self.sql):
+        for service in (self.registry, self.connect, self.sql, *self.mirrors):
             await service.close()

@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from penstock.console.alert_store import MemoryStore, Store
 from penstock.console.alerts import Alerts
 from penstock.console.backend import Backend
+from penstock.console.batch_stats import Batches, batches_feed
 from penstock.console.broker_stats import Traffic, traffic_feed
 from penstock.console.cluster_values import Disks, Quorum
 from penstock.console.connector_catalogue import Connector, ConnectorCatalogue
 from penstock.console.feed import Feed
 from penstock.console.group_stats import AllGroups, groups_feed
 from penstock.console.history import History
+from penstock.console.mirrors import MirrorFlow, Mirrors
 from penstock.console.notifying import Mail, Notifier
 from penstock.console.overview import POLL_S, Overview, overview_feed
 from penstock.console.remotes import Addresses, Remotes
@@ -38,6 +40,8 @@ class Services:
     connector_states: Feed[list[Connector]]
     sql: SqlClient
     sql_state: Feed[SqlState]
+    batches: Feed[Batches]
+    mirrors: Feed[list[MirrorFlow]]
     alerts: Alerts
     tails: Tails
     history: History
@@ -75,6 +79,8 @@ class Services:
             Feed(connectors.connectors, 3 * poll_s),
             sql,
             Feed(sql.state, 5 * poll_s),
+            batches_feed(remotes, 3 * poll_s),
+            Feed(Mirrors(remotes.mirrors).flows, 3 * poll_s),
             Alerts(store or MemoryStore(), Notifier(mail or Mail(), remotes.transport)),
             Tails(backend, tick_s=tick_s),
             History(),
@@ -85,7 +91,7 @@ class Services:
         await self.tails.close()
         for feed in (self.overview, self.groups, self.disks, self.quorum, self.traffic):
             await feed.close()
-        for service in (self.subjects, self.connector_states, self.sql_state):
+        for service in (self.subjects, self.connector_states, self.sql_state, self.batches, self.mirrors):
             await service.close()
         await self.alerts.close()
         await self.remotes.close()

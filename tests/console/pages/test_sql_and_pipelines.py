@@ -8,6 +8,7 @@ from penstock.console.fake_backend import FakeBackend
 from tests.console.conftest import Visit, Visitor
 from tests.console.fake_services import FakeServices
 from tests.console.pages.test_groups import grid
+from tests.console.test_batch_stats import PAGE
 
 
 def rows(visitor: Visitor) -> list[dict[str, object]]:
@@ -89,6 +90,33 @@ def test_groups_queries_and_connectors_are_one_graph(
     visit("/pipelines", body)
 
 
+def test_a_pipeline_shows_the_phases_of_its_batches_its_state_and_its_steps(
+    visit: Visit, backend: FakeBackend, others: FakeServices
+) -> None:
+    group = "_confluent-ksql-default_query_CSAS_BIG_1"
+    backend.commit(group, "orders", 0, 1)
+    others.metrics = PAGE.replace("counting", group)
+
+    async def body(visitor: Visitor) -> None:
+        await visitor.until(lambda: visitor.text("fact-state-size") == "3.0 KB")
+        assert visitor.text("fact-arriving") == "900/s"
+        assert visitor.text("fact-last-batch") == "400 ms"
+        shares = {row["phase"]: row["share"] for row in grid(visitor, "Phases").rows}
+        assert (round(shares["addBatch"]), shares["triggerExecution"]) == (75, 100)
+        assert [row["lag"] for row in grid(visitor, "Lag by partition").rows] == [7, 0]
+        await visitor.until(lambda: len(visitor.the(PipelineGraph).graph["nodes"]) == 5)
+        await visitor.user.should_see("More records arrive than it can process")
+
+    visit("/pipelines/CSAS_BIG_1", body)
+
+
+def test_a_pipeline_that_publishes_nothing_says_what_to_do(visit: Visit) -> None:
+    async def body(visitor: Visitor) -> None:
+        await visitor.user.should_see("No process publishes numbers", retries=50)
+
+    visit("/pipelines/nothing", body)
+
+
 def test_pipelines_say_which_service_is_away(
     visit: Visit, backend: FakeBackend, others: FakeServices
 ) -> None:
@@ -98,5 +126,44 @@ def test_pipelines_say_which_service_is_away(
     async def body(visitor: Visitor) -> None:
         await visitor.until(lambda: len(grid(visitor, "Pipelines").rows) == 1)
         await visitor.user.should_see("Not shown: SQL does not answer", retries=50)
+
+    visit("/pipelines", body)
+
+
+NUMBERS = {"lag_records": 7, "lag_seconds": 2.5, "records_per_second": 40.0, "bytes_per_second": 4000.0}
+FLOW = {
+    "source": "A",
+    "target": "B",
+    "state": "running",
+    "batches": 3,
+    "latency_seconds": 0.5,
+    **NUMBERS,
+    "errors": {"checkpoints": 2},
+    "partitions": [{"topic": "orders", "partition": 1, **NUMBERS}],
+}
+
+
+def test_mirrors_show_lag_rates_and_errors(visit: Visit, others: FakeServices) -> None:
+    others.flows = [FLOW]
+
+    async def body(visitor: Visitor) -> None:
+        await visitor.until(lambda: grid(visitor, "Mirrors").rows)
+        (flow,) = grid(visitor, "Mirrors").rows
+        assert (flow["flow"], flow["state"]) == ("A→B", {"text": "running", "tone": "good"})
+        assert (flow["lag"], flow["seconds"], flow["rate"], flow["bytes"]) == (7, 2.5, 40.0, 4000.0)
+        assert flow["errors"] == "checkpoints: 2"
+        (row,) = grid(visitor, "Mirrored partitions").rows
+        assert (row["topic"], row["partition"], row["lag"], row["seconds"]) == ("orders", 1, 7, 2.5)
+        assert row["rate"] == 40.0
+
+    visit("/pipelines", body)
+
+
+def test_without_a_mirror_the_page_says_how_to_start_one(visit: Visit) -> None:
+    async def body(visitor: Visitor) -> None:
+        await visitor.until(lambda: grid(visitor, "Pipelines").rows)
+        table = grid(visitor, "Mirrors")
+        assert table.rows == []
+        assert "penstock mirror" in table._props["empty"]["text"]
 
     visit("/pipelines", body)

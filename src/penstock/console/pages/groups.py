@@ -1,4 +1,4 @@
-"""The groups page: every consumer group with its lag in records and in seconds."""
+"""The groups page: every group of consumers, share groups too, with its lag in records and in seconds."""
 
 from __future__ import annotations
 

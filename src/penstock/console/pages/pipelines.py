@@ -10,7 +10,10 @@ from penstock.console.components.controls import search_box
 from penstock.console.components.grid import Column, Grid, Row
 from penstock.console.components.layout import Notice, page_head, panel
 from penstock.console.components.live import Live
+from penstock.console.components.mirror_tables import MirrorTables
 from penstock.console.components.pipeline_graph import PipelineGraph
+from penstock.console.feed import Reading
+from penstock.console.mirrors import MirrorFlow
 from penstock.console.observing import pipelines_read
 from penstock.console.pipelines import Pipeline, pipeline_graph
 from penstock.console.services import Services
@@ -22,6 +25,9 @@ COLUMNS = (
     Column("state", "State", "tag", "120px"),
     Column("reads", "Reads", "text", "200px", "wide-only"),
     Column("writes", "Writes", "text", "200px", "wide-only"),
+    Column("rate", "Records/s", "rate", "100px", "wide-only"),
+    Column("batch", "Batch", "seconds", "90px", "wide-only"),
+    Column("state_bytes", "State", "bytes", "90px", "wide-only"),
     Column("lag", "Lag, records", "number", "120px"),
     Column("seconds", "Lag, time", "seconds", "100px"),
 )
@@ -46,8 +52,11 @@ class PipelinesPage:
             self._graph = PipelineGraph("Topics and pipelines")
             with panel("All pipelines"):
                 self._table = Grid("Pipelines", COLUMNS, NONE, sort="lag", descending=True)
-        for feed in (services.overview, services.groups, services.sql_state, services.connector_states):
+            self._mirrors = MirrorTables()
+        feeds = (services.overview, services.groups, services.sql_state, services.connector_states)
+        for feed in (*feeds, services.batches):
             page.until_gone(feed.watch(lambda _: self._show()))
+        page.until_gone(services.mirrors.watch(self._show_mirrors))
 
     def _searched(self, event: Any) -> None:
         self._search = (event.value or "").strip().casefold()
@@ -68,6 +77,9 @@ class PipelinesPage:
         ]
         self._notice.show(" ".join(f"Not shown: {error}" for error in away))
 
+    def _show_mirrors(self, reading: Reading[list[MirrorFlow]]) -> None:
+        self._mirrors.show((reading.value or []) if reading.error is None else [])
+
     def _matches(self, each: Pipeline) -> bool:
         return any(self._search in name.casefold() for name in (each.name, *each.reads, *each.writes))
 
@@ -81,6 +93,9 @@ def _row(each: Pipeline) -> Row:
         "state": {"text": each.state.lower(), "tone": each.tone},
         "reads": ", ".join(each.reads),
         "writes": ", ".join(each.writes),
+        "rate": None if each.batches is None else each.batches.rate,
+        "batch": None if each.batches is None else each.batches.seconds,
+        "state_bytes": None if each.batches is None else each.batches.state_bytes,
         "lag": each.lag,
         "seconds": each.seconds,
     }

@@ -16,6 +16,7 @@ from penstock.console.pages.group import group_page
 from penstock.console.pages.groups import groups_page
 from penstock.console.pages.messages import messages_page
 from penstock.console.pages.overview import overview_page
+from penstock.console.pages.pipeline import pipeline_page
 from penstock.console.pages.pipelines import pipelines_page
 from penstock.console.pages.schema import schema_page
 from penstock.console.pages.schemas import schemas_page
@@ -56,6 +57,7 @@ PAGES: Final[Mapping[str, Page]] = {
     "/connectors/{name}": _named(connector_page),
     "/sql": sql_page,
     "/pipelines": _plain(pipelines_page),
+    "/pipelines/{name}": _named(pipeline_page),
     "/alerts": _plain(alerts_page),
     "/brokers": _plain(brokers_page),
     "/brokers/{name}": _named(broker_page),
