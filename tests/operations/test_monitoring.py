@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
+from penstock.metrics import connect, pipelines, streams
 from penstock.testing import Broker
 from penstock.web.metrics import FAMILIES as HTTP_FAMILIES
 from tests.house.sources import ROOT
@@ -85,7 +86,8 @@ def test_every_name_of_dashboard_and_alerts_is_told_by_a_process(scrape: str) ->
     asked = [target["expr"] for panel in dashboard["panels"] for target in panel.get("targets", ())]
     asked.append((DEPLOY / "prometheus" / "alerts.yml").read_text())
     named = {name for text in asked for name in NAME.findall(text)}
-    told = set(NAME.findall(scrape)) | {family.name for family in HTTP_FAMILIES}
+    declared = (*HTTP_FAMILIES, *pipelines.FAMILIES, *streams.FAMILIES, *connect.FAMILIES)
+    told = set(NAME.findall(scrape)) | {family.name for family in declared}
     assert named <= told, named - told
     assert len(asked) > 20
 

@@ -29,6 +29,7 @@ def references() -> ModuleType:
 def test_pages_from_the_code_have_every_command_and_every_request() -> None:
     pages = {name: page() for name, page in references().PAGES.items()}
     assert set(pages) <= {path.name for path in (ROOT / "docs").glob("*.md")}
+    assert pages["metrics.md"] == (ROOT / "docs" / "metrics.md").read_text()
     for name in COMMANDS:
         assert f"## penstock {name}\n" in pages["cli.md"]
     assert pages["protocol.md"].count("\n| ") == len(HANDLERS) + 1

@@ -60,7 +60,7 @@ def _command_lines(root: int) -> str:
     return "\n".join(found)
 
 
-def test_everything_is_on_tls_and_passwords_with_one_command(tmp_path: Path) -> None:
+def test_everything_is_on_tls_and_passwords_with_one_command(tmp_path: Path, long_form: bool) -> None:
     data = tmp_path / "data"
     command = [sys.executable, "-m", "penstock", "up", "--secure", "--data", str(data), *FREE_PORTS]
     process = subprocess.Popen(
@@ -78,7 +78,7 @@ def test_everything_is_on_tls_and_passwords_with_one_command(tmp_path: Path) -> 
         servers = re.search(r"broker is \[UP\] (\S+)", printed)[1]  # type: ignore[index]
         secret = [path for path in folder.iterdir() if path.name != "authority.pem"]
         assert {stat.S_IMODE(path.stat().st_mode) for path in secret} == {0o600}
-        _clients_connect(folder, servers, urls)
+        _clients_connect(folder, urls, printed, long_form)
         _strangers_do_not(folder, servers, urls)
         secrets = [(folder / f"{user}.password").read_text().strip() for user in ("admin", "penstock")]
         seen = printed + _command_lines(process.pid)
@@ -91,28 +91,52 @@ def test_everything_is_on_tls_and_passwords_with_one_command(tmp_path: Path) -> 
         process.wait(SECONDS)
 
 
-def _clients_connect(folder: Path, servers: str, urls: dict[str, str]) -> None:
+def _typed(printed: str) -> list[str]:
+    """The commands that were printed."""
+    text = printed.replace("\\\n", " ")
+    found = re.findall(r"((?:kafka-topics|penstock [a-z]+|kcat -F|curl -K) .*)$", text, re.MULTILINE)
+    return [line for line in found if "…" not in line]
+
+
+def _clients_connect(folder: Path, urls: dict[str, str], printed: str, long_form: bool) -> None:
+    python = re.search(r"(Producer\(dict\(.*\)\))$", printed, re.MULTILINE)
+    assert python is not None
+    producer = eval(python[1], {"Producer": Producer})
     lines = (folder / "librdkafka.conf").read_text().splitlines()
-    settings = dict(line.split("=", 1) for line in lines)
-    admin = AdminClient(settings)
+    admin = AdminClient(dict(line.split("=", 1) for line in lines))
     for future in admin.create_topics([NewTopic("made", 1, 1)]).values():
         future.result(SECONDS)
-    producer = Producer(settings)
     producer.produce("made", b"hello")
     assert producer.flush(SECONDS) == 0
-    listed = _run("kcat", "-F", str(folder / "kcat.conf"), "-L")
-    assert "made" in listed.stdout, listed.stderr
-    rest = _run("curl", "-sS", "-K", str(folder / "curl.conf"), f"{urls['rest']}/topics")
-    assert "made" in rest.stdout, rest.stderr
-    subjects = _run("curl", "-sS", "-K", str(folder / "curl.conf"), f"{urls['registry']}/subjects")
-    assert subjects.stdout == "[]", subjects.stderr
-    info = _run("curl", "-sS", "-K", str(folder / "curl.conf"), f"{urls['sql']}/info")
+    typed = _typed(printed)
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+
+    def run(words: str, more: str = "") -> str:
+        command = next(line for line in typed if words in line).replace("NAME", "carol")
+        done = _run("bash", "-c", command + more, PATH=path)
+        assert done.returncode == 0, (command, done)
+        return done.stdout
+
+    for words in ("kafka-topics", "penstock topic list", "kcat -F", f"{urls['rest']}/topics"):
+        assert "made" in run(words), words
+    assert run(f"{urls['registry']}/subjects") == "[]"
+    run("penstock schema list")
+    run("penstock connector list")
+    run("penstock sql shell", ' -e "SHOW CONNECTORS;"')
+    if long_form:  # which starts Spark
+        source = "('connector.class'='DatagenConnector', 'kafka.topic'='made', 'quickstart'='users')"
+        create = f"CREATE SOURCE CONNECTOR C WITH {source}; DESCRIBE CONNECTOR C;"
+        assert "RUNNING" in run("penstock sql shell", f' -e "{create}"')
+        assert "C\tsource\tRUNNING" in run("penstock connector list")
+    run("penstock user create", " --password-file /dev/stdin <<< secret-of-carol")
+    curl = ("curl", "-sS", "-K", str(folder / "curl.conf"))
+    info = _run(*curl, f"{urls['sql']}/info")
     assert "kafkaClusterId" in info.stdout, info.stderr
-    me = _run("curl", "-sS", "-K", str(folder / "curl.conf"), f"{urls['console']}/api/me")
+    me = _run(*curl, f"{urls['console']}/api/me")
     assert '"role": "admin"' in me.stdout, me.stderr
-    config = str(folder / "client.properties")
-    topics = _run(sys.executable, "-m", "penstock", "topic", "list", "--command-config", config)
-    assert "made" in topics.stdout, topics.stderr
+    for service in ("schemas", "connectors", "sql"):
+        seen = _run(*curl, "-f", f"{urls['console']}/api/{service}")
+        assert seen.returncode == 0, (service, seen)
 
 
 def _strangers_do_not(folder: Path, servers: str, urls: dict[str, str]) -> None:

@@ -13,7 +13,10 @@ import click
 
 from penstock.cli.options import Command
 from penstock.cli.output import print_json, print_table
+from penstock.cli.service_access import ServiceAddress, service_options
 from penstock.client.errors import ClientError
+from penstock.wire.direct_http import open_direct
+from penstock.wire.tls import client_context
 
 PATIENCE_S: Final = 120.0
 
@@ -26,10 +29,11 @@ class ConnectRefused(ClientError):
 
 def worker_options(command: Command) -> Command:
     command = click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
-    return click.option(
+    url = click.option(
         "--connect", "url", default="http://127.0.0.1:8083", show_default=True, metavar="URL",
         help="Address of a worker.",
-    )(command)  # fmt: skip
+    )  # fmt: skip
+    return service_options(url, command)
 
 
 @click.group()
@@ -39,9 +43,9 @@ def connector() -> None:
 
 @connector.command("list")
 @worker_options
-def list_connectors(url: str, as_json: bool) -> None:
+def list_connectors(service: ServiceAddress, as_json: bool) -> None:
     """List the connectors with the states of their tasks."""
-    found = ask(url, "GET", "/connectors?expand=status")
+    found = ask(service, "GET", "/connectors?expand=status")
     if as_json:
         print_json(found)
         return
@@ -57,24 +61,24 @@ def list_connectors(url: str, as_json: bool) -> None:
 @click.argument("file", type=click.Path(exists=True, dir_okay=False))
 @click.option("--name", default=None, help="[default: the name in the file]")
 @worker_options
-def create(file: str, name: str | None, url: str, as_json: bool) -> None:
+def create(file: str, name: str | None, service: ServiceAddress, as_json: bool) -> None:
     """Create a connector from a file (.properties, or .json), or change the one of that name."""
     config = _file(file)
     name = name or config.get("name")
     if not name:
         raise ConnectRefused(f"{file} has no name: give one with --name")
-    made = ask(url, "PUT", f"/connectors/{quote(name, safe='')}/config", {**config, "name": name})
+    made = ask(service, "PUT", f"/connectors/{quote(name, safe='')}/config", {**config, "name": name})
     _say(made, f"{made['name']} is a {made['type']}", as_json)
 
 
 @connector.command()
 @click.argument("file", type=click.Path(exists=True, dir_okay=False))
 @worker_options
-def validate(file: str, url: str, as_json: bool) -> None:
+def validate(file: str, service: ServiceAddress, as_json: bool) -> None:
     """Print every mistake of a configuration; nothing is created."""
     config = _file(file)
     kind = config.get("connector.class", "").rpartition(".")[2]
-    found = ask(url, "PUT", f"/connector-plugins/{quote(kind, safe='')}/config/validate", config)
+    found = ask(service, "PUT", f"/connector-plugins/{quote(kind, safe='')}/config/validate", config)
     if as_json:
         print_json(found)
     else:
@@ -88,9 +92,9 @@ def validate(file: str, url: str, as_json: bool) -> None:
 @connector.command()
 @click.argument("name")
 @worker_options
-def status(name: str, url: str, as_json: bool) -> None:
+def status(name: str, service: ServiceAddress, as_json: bool) -> None:
     """Show how a connector and its tasks are, with what has failed."""
-    found = ask(url, "GET", f"/connectors/{quote(name, safe='')}/status")
+    found = ask(service, "GET", f"/connectors/{quote(name, safe='')}/status")
     if as_json:
         print_json(found)
         return
@@ -105,25 +109,25 @@ def status(name: str, url: str, as_json: bool) -> None:
 @connector.command()
 @click.argument("name")
 @worker_options
-def pause(name: str, url: str, as_json: bool) -> None:
+def pause(name: str, service: ServiceAddress, as_json: bool) -> None:
     """Pause a connector; its tasks are kept."""
-    _told(url, "PUT", f"/connectors/{quote(name, safe='')}/pause", f"{name} pauses", as_json)
+    _told(service, "PUT", f"/connectors/{quote(name, safe='')}/pause", f"{name} pauses", as_json)
 
 
 @connector.command()
 @click.argument("name")
 @worker_options
-def resume(name: str, url: str, as_json: bool) -> None:
+def resume(name: str, service: ServiceAddress, as_json: bool) -> None:
     """Let a connector that is paused or stopped go on."""
-    _told(url, "PUT", f"/connectors/{quote(name, safe='')}/resume", f"{name} goes on", as_json)
+    _told(service, "PUT", f"/connectors/{quote(name, safe='')}/resume", f"{name} goes on", as_json)
 
 
 @connector.command()
 @click.argument("name")
 @worker_options
-def stop(name: str, url: str, as_json: bool) -> None:
+def stop(name: str, service: ServiceAddress, as_json: bool) -> None:
     """Stop a connector: its offsets may be changed then."""
-    _told(url, "PUT", f"/connectors/{quote(name, safe='')}/stop", f"{name} stops", as_json)
+    _told(service, "PUT", f"/connectors/{quote(name, safe='')}/stop", f"{name} stops", as_json)
 
 
 @connector.command()
@@ -131,23 +135,23 @@ def stop(name: str, url: str, as_json: bool) -> None:
 @click.option("--task", "task", type=click.IntRange(min=0), default=None, help="This task only.")
 @click.option("--only-failed", is_flag=True, help="Only what has failed.")
 @worker_options
-def restart(name: str, task: int | None, only_failed: bool, url: str, as_json: bool) -> None:
+def restart(name: str, task: int | None, only_failed: bool, service: ServiceAddress, as_json: bool) -> None:
     """Start a connector and its tasks again."""
     path = f"/connectors/{quote(name, safe='')}"
     if task is None:
         path += f"/restart?includeTasks=true&onlyFailed={str(only_failed).lower()}"
     else:
         path += f"/tasks/{task}/restart"
-    _told(url, "POST", path, f"{name} starts again", as_json)
+    _told(service, "POST", path, f"{name} starts again", as_json)
 
 
 @connector.command()
 @click.argument("name")
 @worker_options
 @click.confirmation_option("--yes", prompt="It ends and is forgotten. Go on?")
-def delete(name: str, url: str, as_json: bool) -> None:
+def delete(name: str, service: ServiceAddress, as_json: bool) -> None:
     """End a connector and forget it; its topics and offsets stay."""
-    _told(url, "DELETE", f"/connectors/{quote(name, safe='')}", f"{name} is deleted", as_json)
+    _told(service, "DELETE", f"/connectors/{quote(name, safe='')}", f"{name} is deleted", as_json)
 
 
 @connector.command()
@@ -158,15 +162,15 @@ def delete(name: str, url: str, as_json: bool) -> None:
     help='Go on at the offsets of a file, {"offsets": [{"partition": …, "offset": …}]}; it must be stopped.',
 )  # fmt: skip
 @worker_options
-def offsets(name: str, reset: bool, file: str | None, url: str, as_json: bool) -> None:
+def offsets(name: str, reset: bool, file: str | None, service: ServiceAddress, as_json: bool) -> None:
     """Show where a connector is, or change it."""
     path = f"/connectors/{quote(name, safe='')}/offsets"
     if reset or file:
         wanted = None if reset else _json(file or "")
-        found = ask(url, "DELETE" if reset else "PATCH", path, wanted)
+        found = ask(service, "DELETE" if reset else "PATCH", path, wanted)
         _say(found, found["message"], as_json)
         return
-    found = ask(url, "GET", path)
+    found = ask(service, "GET", path)
     if as_json:
         print_json(found)
         return
@@ -178,9 +182,9 @@ def offsets(name: str, reset: bool, file: str | None, url: str, as_json: bool) -
 @click.argument("name")
 @click.option("--lines", type=click.IntRange(1, 1000), default=100, show_default=True)
 @worker_options
-def logs(name: str, lines: int, url: str, as_json: bool) -> None:
+def logs(name: str, lines: int, service: ServiceAddress, as_json: bool) -> None:
     """Print what a connector and its tasks have logged last."""
-    for line in ask(url, "GET", f"/connectors/{quote(name, safe='')}/logs?lines={lines}"):
+    for line in ask(service, "GET", f"/connectors/{quote(name, safe='')}/logs?lines={lines}"):
         if as_json:
             print_json(line)
         else:
@@ -191,18 +195,18 @@ def logs(name: str, lines: int, url: str, as_json: bool) -> None:
 @connector.command()
 @click.argument("name")
 @worker_options
-def redrive(name: str, url: str, as_json: bool) -> None:
+def redrive(name: str, service: ServiceAddress, as_json: bool) -> None:
     """Send the dead letters of a sink to their topics again; each is sent once."""
-    found = ask(url, "POST", f"/connectors/{quote(name, safe='')}/redrive")
+    found = ask(service, "POST", f"/connectors/{quote(name, safe='')}/redrive")
     _say(found, f"{found['redriven']} dead letters were sent again", as_json)
 
 
 @connector.command()
 @click.option("--all", "everything", is_flag=True, help="Converters, transforms and predicates, too.")
 @worker_options
-def plugins(everything: bool, url: str, as_json: bool) -> None:
+def plugins(everything: bool, service: ServiceAddress, as_json: bool) -> None:
     """List what can be configured, and what each connector guarantees."""
-    found = ask(url, "GET", f"/connector-plugins?connectorsOnly={str(not everything).lower()}")
+    found = ask(service, "GET", f"/connector-plugins?connectorsOnly={str(not everything).lower()}")
     if as_json:
         print_json(found)
         return
@@ -210,14 +214,17 @@ def plugins(everything: bool, url: str, as_json: bool) -> None:
     print_table("Plugins", ("Class", "Type", "Version", "Guarantee"), rows)
 
 
-def ask(url: str, method: str, path: str, body: Any = None) -> Any:
+def ask(service: ServiceAddress, method: str, path: str, body: Any = None) -> Any:
     """The answer of a worker; ConnectRefused with its words."""
     data = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(
-        url.rstrip("/") + path, data=data, method=method, headers={"Content-Type": "application/json"}
-    )
+    url, access = service
+    headers = {"Content-Type": "application/json"}
+    if access.authorization:
+        headers["Authorization"] = access.authorization
+    request = urllib.request.Request(url.rstrip("/") + path, data=data, method=method, headers=headers)
+    context = None if access.tls is None else client_context(access.tls)
     try:
-        with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:  # an address of the caller's own
+        with open_direct(request, PATIENCE_S, context) as answer:
             text = answer.read()
     except urllib.error.HTTPError as refused:
         raise ConnectRefused(_message(refused.read())) from None
@@ -233,8 +240,8 @@ def _message(text: bytes) -> str:
         return text.decode(errors="replace")
 
 
-def _told(url: str, method: str, path: str, sentence: str, as_json: bool) -> None:
-    _say(ask(url, method, path), sentence, as_json)
+def _told(service: ServiceAddress, method: str, path: str, sentence: str, as_json: bool) -> None:
+    _say(ask(service, method, path), sentence, as_json)
 
 
 def _say(found: Any, sentence: str, as_json: bool) -> None:

@@ -39,6 +39,15 @@ from penstock.settings.sources import read_properties
     help="Where a broker publishes its metrics, as http://HOST:PORT/metrics. May be repeated.",
 )  # fmt: skip
 @click.option(
+    "--pipeline-metrics-url", "pipeline_urls", multiple=True, metavar="URL",
+    help="Where a process that runs pipelines publishes its metrics; the SQL server and Connect are known. "
+    "May be repeated.",
+)  # fmt: skip
+@click.option(
+    "--mirror-url", "mirror_urls", multiple=True, metavar="URL", default=("http://127.0.0.1:8084",),
+    show_default=True, help="A mirror between clusters. May be repeated.",
+)  # fmt: skip
+@click.option(
     "--smtp-server", callback=address, metavar="HOST:PORT", help="Takes e-mail of alerts; none without it."
 )
 @click.option("--mail-from", default="penstock@localhost", show_default=True, help="Sender of that e-mail.")
@@ -53,6 +62,8 @@ def console(
     connect_url: str,
     sql_url: str,
     metrics_urls: tuple[str, ...],
+    pipeline_urls: tuple[str, ...],
+    mirror_urls: tuple[str, ...],
     smtp_server: tuple[str, int] | None,
     mail_from: str,
     log_level: str,
@@ -83,7 +94,9 @@ def console(
     try:
         run(
             host, port, bootstrap_servers, allowed_hosts=allowed_hosts, client_settings=left, mail=mail,
-            addresses=Addresses(registry_url, connect_url, sql_url, metrics_urls), door=door,
+            addresses=Addresses(
+                registry_url, connect_url, sql_url, metrics_urls, pipeline_urls, mirror_urls
+            ), door=door,
         )  # fmt: skip
     except OSError as error:
         raise click.ClickException(error.strerror or str(error)) from error

@@ -15,6 +15,7 @@ from penstock.cli.access import Access
 from penstock.cli.options import client_options
 from penstock.cli.output import print_json
 from penstock.cli.record_format import FORMATS, View, as_json, compiled, matches, view_of
+from penstock.cli.service_access import ServiceAddress, service_access
 from penstock.cli.times import FORMS, moment
 from penstock.client.errors import ClientError
 from penstock.client.paging import FromOffset, FromTimestamp, Oldest, Start
@@ -89,7 +90,9 @@ def consume(
     With --max, fewer records at the end of --idle are a failure (exit code 1).
     """
     start = choose_start(from_beginning, offset, since_ms)
-    chosen = _Chosen(_pattern(grep), until_ms, registry or (profiles.registry_url() if decode else None))
+    url = registry or (profiles.registry_url() if decode else None)
+    service = None if url is None else ServiceAddress(url, service_access(access.properties))
+    chosen = _Chosen(_pattern(grep), until_ms, service)
     printer = _printer(as_json, layout, key_separator, headers)
     messages = access.messages(isolation_level)
     ends = at_end or until_ms is not None
@@ -120,14 +123,18 @@ def _pattern(text: str | None) -> re.Pattern[bytes] | None:
 class _Chosen:
     """Which records are printed, and as what they are seen."""
 
-    def __init__(self, pattern: re.Pattern[bytes] | None, until_ms: int | None, registry: str | None) -> None:
+    def __init__(
+        self, pattern: re.Pattern[bytes] | None, until_ms: int | None, registry: ServiceAddress | None
+    ) -> None:
         self._pattern, self._until_ms = pattern, until_ms
         self._schemas: Any = None
         if registry is not None:
             from penstock.cli.schema_values import SchemaValues
             from penstock.client.schema_registry import SchemaRegistry
 
-            self._schemas = SchemaValues(SchemaRegistry(registry))
+            url, known = registry
+            client = SchemaRegistry(url, authorization=known.authorization, tls=known.tls)
+            self._schemas = SchemaValues(client)
 
     def __call__(self, message: Any) -> View | None:
         late = self._until_ms is not None and (message.timestamp_ms or 0) >= self._until_ms

@@ -6,6 +6,7 @@ import ast
 import subprocess
 import sys
 from pathlib import Path
+from typing import Final
 
 import click
 
@@ -13,6 +14,9 @@ import penstock
 from penstock.cli import profiles
 from penstock.cli.output import print_json, print_table
 from penstock.client.errors import ClientError
+
+MAIN: Final = "__main__"
+"""The file of a folder that `python FOLDER` runs."""
 
 
 @click.command()
@@ -26,7 +30,7 @@ def example(
 ) -> int:
     """Without NAME, list the examples. With it, run that example; ARGUMENTS after `--` go to it.
 
-    Examples in Python get --bootstrap-servers; those in SQL are given to the SQL server at 127.0.0.1:8088.
+    Examples in Python get the cluster's address; those in SQL are given to the SQL server at 127.0.0.1:8088.
     """
     if name is None:
         _list(as_json)
@@ -41,7 +45,7 @@ def example(
 
 
 def _list(as_json: bool) -> None:
-    rows = [(path.stem, "SQL" if path.suffix == ".sql" else "Python", summary(path)) for path in paths()]
+    rows = [(name_of(path), "SQL" if path.suffix == ".sql" else "Python", summary(path)) for path in paths()]
     if as_json:
         for stem, kind, text in rows:
             print_json({"name": stem, "kind": kind, "summary": text})
@@ -53,6 +57,10 @@ def command(path: Path, servers: str, arguments: tuple[str, ...]) -> list[str]:
     """What runs an example."""
     if path.suffix == ".sql":
         return [sys.executable, "-m", "penstock", "sql", "shell", "-f", str(path), *arguments]
+    if path.stem == MAIN:
+        return [sys.executable, str(path.parent), servers, *arguments]
+    if path.parent.name == "client":  # the address is the first argument: they show the client alone
+        return [sys.executable, str(path), servers, *arguments]
     return [sys.executable, str(path), "--bootstrap-servers", servers, *arguments]
 
 
@@ -63,22 +71,27 @@ def folder() -> Path:
 
 
 def paths() -> list[Path]:
-    """Those of one file. The services of `orders` are parts of one example."""
+    """Those of one file, and of a folder the program that starts its services together."""
     found = [*folder().glob("*.py"), *folder().glob("client/*.py"), *folder().glob("sql/*.sql")]
-    return sorted(path for path in found if not path.name.startswith("_") and _is_example(path))
+    single = [path for path in found if not path.name.startswith("_") and _is_example(path)]
+    return sorted([*single, *folder().glob(f"*/{MAIN}.py")], key=name_of)
+
+
+def name_of(path: Path) -> str:
+    return path.parent.name if path.stem == MAIN else path.stem
 
 
 def _is_example(path: Path) -> bool:
     """A file of its own, not a module of one: it can be run, or it is SQL."""
-    return path.suffix == ".sql" or "__main__" in path.read_text(encoding="utf-8")
+    return path.suffix == ".sql" or MAIN in path.read_text(encoding="utf-8")
 
 
 def path_of(name: str) -> Path:
     wanted = name.removesuffix(".py").removesuffix(".sql").replace("-", "_")
     for path in paths():
-        if path.stem == wanted:
+        if name_of(path) == wanted:
             return path
-    raise ClientError(f"There is no example {name!r}. There are: {', '.join(path.stem for path in paths())}.")
+    raise ClientError(f"There is no example {name!r}. There are: {', '.join(map(name_of, paths()))}.")
 
 
 def summary(path: Path) -> str:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 import logging
 import os
+import signal
+import threading
 import time
 from typing import Any
 
@@ -46,14 +48,23 @@ class JsonLines(logging.Formatter):
             "message": record.getMessage(),
         }
         if request := CURRENT_REQUEST.get():
-            line["request"] = request
+            line["request"] = str(request)
         if record.exc_info is not None:
             line["error"] = self.formatException(record.exc_info)
         return json.dumps(line, ensure_ascii=False)
 
 
+def _switch(usual: str) -> None:
+    """The root logger goes from its usual level to debug, and back at the next signal."""
+    root = logging.getLogger()
+    wanted = usual if root.level == logging.DEBUG else "DEBUG"
+    root.setLevel(wanted)
+    root.log(max(logging.INFO, root.level), "SIGUSR1: the log level is %s now", wanted)
+
+
 def log_to_stderr(level: str) -> None:
-    """Called once, by the command of a service, before anything is logged."""
+    """Called once, by the command of a service, before anything is logged. SIGUSR1 switches the level to
+    debug and back while the service runs."""
     handler = logging.StreamHandler()
     layout = "%(asctime)s.%(msecs)03dZ %(levelname)s %(name)s: %(message)s"
     formatter = (
@@ -61,6 +72,8 @@ def log_to_stderr(level: str) -> None:
     )
     handler.setFormatter(formatter)
     logging.basicConfig(level=level.upper(), handlers=[handler])
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGUSR1, lambda *_: _switch(level.upper()))
     logging.getLogger("hpack").setLevel(logging.INFO)  # below it logs every header, passwords among them
     if level.lower() != "debug":
         logging.getLogger("py4j").setLevel(logging.WARNING)  # it logs every batch of a Spark query

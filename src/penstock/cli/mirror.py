@@ -133,6 +133,55 @@ def _seconds(lag: float | None) -> str | None:
     return None if lag is None else f"{lag:.1f}"
 
 
+@mirror.command("flows")
+@click.option("--url", default="http://127.0.0.1:8084", show_default=True, help="The running mirror.")
+@click.option("--partitions", is_flag=True, help="A line for each partition.")
+@_json_option
+def show_flows(url: str, partitions: bool, as_json: bool) -> None:
+    """Ask a running mirror for the states, lags, rates and errors of its flows."""
+    found = _ask(url.rstrip("/") + "/flows")
+    if as_json:
+        print_json(found)
+        return
+    columns = ("Lag", "Lag s", "Records/s", "Bytes/s")
+    if partitions:
+        rows = [
+            (_name(flow), row["topic"], row["partition"], *_numbers(row))
+            for flow in found
+            for row in flow["partitions"]
+        ]
+        print_table("Partitions", ("Flow", "Topic", "Partition", *columns), rows)
+        return
+    flows = [(_name(flow), flow["state"], *_numbers(flow), _errors(flow["errors"])) for flow in found]
+    print_table("Flows", ("Flow", "State", *columns, "Errors"), flows)
+
+
+def _ask(url: str) -> Any:
+    import json
+    import urllib.request
+
+    if not url.startswith(("http://", "https://")):
+        raise click.UsageError(f"{url} is no address of a mirror: give one such as http://127.0.0.1:8084.")
+    try:
+        with urllib.request.urlopen(url, timeout=30) as answer:
+            return json.load(answer)
+    except (OSError, ValueError) as error:
+        raise click.ClickException(f"No mirror answers at {url}: {error}") from error
+
+
+def _name(flow: dict[str, Any]) -> str:
+    return f"{flow['source']}->{flow['target']}"
+
+
+def _numbers(shown: dict[str, Any]) -> tuple[Any, ...]:
+    rates = (f"{shown[name]:,.1f}" for name in ("records_per_second", "bytes_per_second"))
+    return shown["lag_records"], _seconds(shown["lag_seconds"]), *rates
+
+
+def _errors(errors: dict[str, int]) -> str:
+    return ", ".join(f"{duty}: {count}" for duty, count in sorted(errors.items())) or "none"
+
+
 @mirror.command("offsets")
 @_flow_options
 @click.option("--group", help="Only this group.")

@@ -121,7 +121,8 @@ def up(
             registry = urls["registry"]
             urls["rest"] = started(rest_service(rest_listen, servers, registry, files.rest))
             urls["connect"] = started(connect_service(connect_listen, servers, data, files.connect))
-            urls["sql"] = started(sql_service(sql_listen, servers, data, registry, files.sql))
+            sql = sql_service(sql_listen, servers, data, registry, urls["connect"], files.sql)
+            urls["sql"] = started(sql)
             shown = {**urls, "metrics": f"http://{metrics}/metrics" if metrics else ""}
             urls["console"] = started(console_service(console_listen, servers, files.console, shown))
             for script in scripts:

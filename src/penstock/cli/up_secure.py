@@ -46,7 +46,7 @@ class Kit:
             made.service_file("registry", "kafkastore."),
             made.service_file("rest", "client.", made.registry_access("schema.registry.")),
             made.service_file("connect", ""),
-            made.service_file("sql", "", made.registry_access("ksql.schema.registry.")),
+            made.service_file("sql", "", made.registry_access("ksql.schema.registry.", "ksql.connect.")),
             made.service_file("console", "client."),
             made.folder / "client.properties",
         )

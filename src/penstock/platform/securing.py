@@ -89,15 +89,12 @@ class SecurityKit:
         door = {"listeners": "https://127.0.0.1:0", "authentication.method": "BASIC"}
         return self.write(f"{name}.properties", {**door, **self._own_store(), **client, **(more or {})})
 
-    def registry_access(self, prefix: str) -> dict[str, str]:
-        """With which a service comes to the registry, behind the prefix."""
-        own = {f"{prefix}{key}": value for key, value in self._trust().items()}
+    def registry_access(self, *prefixes: str) -> dict[str, str]:
+        """With which a service comes to the registry, or to Connect, behind the prefix."""
         info = f"{SERVICES}:{self.passwords[SERVICES]}"
-        return {
-            **own,
-            f"{prefix}basic.auth.credentials.source": "USER_INFO",
-            f"{prefix}basic.auth.user.info": info,
-        }
+        basic = {"basic.auth.credentials.source": "USER_INFO", "basic.auth.user.info": info}
+        own = {**self._trust(), **basic}
+        return {f"{prefix}{key}": value for prefix in prefixes for key, value in own.items()}
 
     def write_clients(self, bootstrap_servers: str) -> None:
         """Files with which people's clients connect as `admin`."""
@@ -131,12 +128,16 @@ class SecurityKit:
 
 def how_to_connect(folder: Path, bootstrap_servers: str, urls: Mapping[str, str]) -> str:
     """What a person reads once everything runs. Passwords stay in their files."""
+    client = folder / "client.properties"
     return f"""
 Everything is on TLS and asks who you are. You are "{ADMIN}"; the password is in {folder}/admin.password
 
   Kafka's tools   kafka-topics --bootstrap-server {bootstrap_servers} --list \\
-                    --command-config {folder}/client.properties
-  penstock        penstock topic list --command-config {folder}/client.properties
+                    --command-config {client}
+  penstock        penstock topic list --command-config {client}
+                  penstock schema list --registry {urls["registry"]} --command-config {client}
+                  penstock connector list --connect {urls["connect"]} --command-config {client}
+                  penstock sql shell {urls["sql"]} --config-file {client}
   kcat            kcat -F {folder}/kcat.conf -L
   Python          from confluent_kafka import Producer
                   Producer(dict(line.rstrip().split("=", 1) for line in open("{folder}/librdkafka.conf")))
@@ -144,6 +145,6 @@ Everything is on TLS and asks who you are. You are "{ADMIN}"; the password is in
                   curl -K {folder}/curl.conf {urls["registry"]}/subjects
   Browser         {urls["console"]} (trust {folder}/authority.pem first)
 
-Another user:     penstock user create NAME --command-config {folder}/client.properties
-Its rights:       penstock acl grant … --command-config {folder}/client.properties
+Another user:     penstock user create NAME --command-config {client}
+Its rights:       penstock acl grant … --command-config {client}
 """

@@ -78,6 +78,7 @@ def sql_service(
     bootstrap_servers: str,
     data: Path,
     registry_url: str = "",
+    connect_url: str = "",
     config: Path | None = None,
 ) -> Service:
     """The SQL server, with the state of its queries under DATA/sql."""
@@ -86,6 +87,8 @@ def sql_service(
     arguments += ["--set", f"ksql.streams.state.dir={data / 'sql'}"]
     if registry_url:
         arguments += ["--set", f"ksql.schema.registry.url={registry_url}"]
+    if connect_url:
+        arguments += ["--set", f"ksql.connect.url={connect_url}"]
     arguments += _config(config)
     return Service("sql", tuple(arguments), ready_within_s=60, stop_within_s=60, shown=as_url)
 

@@ -77,6 +77,8 @@ class ClientQuotas:
         self._request = _Meters(REQUEST, window, Rate)
         self._mutation = _Meters(MUTATION, controller_window, TokenBucket)
         self._quotas: Quotas = {}
+        self.on_update: Callable[[], None] = lambda: None
+        """Called after every `update`."""
 
     def update(self, quotas: Quotas) -> None:
         """From now on these are the quotas. What was used stays used."""
@@ -86,6 +88,7 @@ class ClientQuotas:
             self._fetch.update(quotas)
             self._request.update(quotas)
             self._mutation.update(quotas)
+        self.on_update()
 
     # Bytes
 
@@ -119,6 +122,11 @@ class ClientQuotas:
     @property
     def limits_requests(self) -> bool:
         return self._request.are_set
+
+    @property
+    def limits_producers(self) -> bool:
+        """Whether produce requests have to be accounted for."""
+        return self._produce.are_set or self._request.are_set
 
     def spent(self, user: str, client_id: str, seconds: float) -> int:
         """Account for the time that a request took; nobody is muted for longer than a sample."""

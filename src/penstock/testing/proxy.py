@@ -20,7 +20,7 @@ from penstock.protocol.apis import Api
 from penstock.testing.proxy_addresses import Address, with_addresses
 from penstock.testing.proxy_frames import Frame, Way
 from penstock.testing.proxy_links import Link
-from penstock.testing.proxy_rules import Cut, Drop, Hold, Line, Rule, Swap, Where
+from penstock.testing.proxy_rules import Alter, Change, Cut, Drop, Hold, Line, Rule, Swap, Where
 
 CONNECT_SECONDS: Final = 10.0
 CLOSE_SECONDS: Final = 10.0
@@ -92,6 +92,12 @@ class Proxy:
     def swap(self, api: Api, way: Way, *, nth: int = 1, where: Where = _any) -> Swap:
         """Let the frame and the next that matches change places."""
         return self._add(Swap(api, way, nth, where))
+
+    def change(
+        self, api: Api, alter: Alter, *, nth: int = 1, times: int | None = 1, where: Where = _any
+    ) -> Change:
+        """Let answers come with fields that `alter` has changed in place."""
+        return self._add(Change(api, nth, times, where, alter))
 
     def cut(self, api: Api, way: Way, *, nth: int = 1, times: int | None = 1, where: Where = _any) -> Cut:
         """Close the connection in place of passing the frame on."""

@@ -33,7 +33,18 @@ def with_addresses(frame: Frame, address_of: AddressOf) -> Frame:
             return frame
     else:
         return frame
-    body = messages.encode_response(Api(frame.api), frame.version, _fields(message, address_of))
+    return with_fields(frame, _fields(message, address_of))
+
+
+def fields_of(frame: Frame) -> dict[str, Any]:
+    """The response as the mappings that `with_fields` takes."""
+    fields: dict[str, Any] = _fields(frame.message(), lambda address: address)
+    return fields
+
+
+def with_fields(frame: Frame, fields: dict[str, Any]) -> Frame:
+    """The response with another body."""
+    body = messages.encode_response(Api(frame.api), frame.version, fields)
     return dataclasses.replace(frame, payload=frame.payload[: frame.body_position] + body)
 
 

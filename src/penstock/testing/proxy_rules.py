@@ -6,9 +6,10 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 from penstock.protocol.apis import Api
+from penstock.testing.proxy_addresses import fields_of, with_fields
 from penstock.testing.proxy_frames import Frame, Way
 
 MOST_CAUGHT: Final = 1000
@@ -17,6 +18,7 @@ STALL_SECONDS: Final = 60.0
 """A line that is stalled for longer goes on by itself: no test waits for ever."""
 
 Where = Callable[[Frame], bool]
+Alter = Callable[[dict[str, Any]], object]
 
 
 class Line(Protocol):
@@ -82,6 +84,19 @@ class Cut(Rule):
     def act(self, frame: Frame, line: Line) -> None:
         """The frame is gone, and the connection with it."""
         line.cut()
+
+
+class Change(Rule):
+    """Answers whose fields `change` alters in place."""
+
+    def __init__(self, api: Api, nth: int, times: int | None, where: Where, change: Alter) -> None:
+        super().__init__(api, Way.TO_CLIENT, nth, times, where)
+        self._change = change
+
+    def act(self, frame: Frame, line: Line) -> None:
+        fields = fields_of(frame)
+        self._change(fields)
+        line.send(with_fields(frame, fields))
 
 
 class Hold(Rule):

@@ -63,6 +63,25 @@ def test_settings_of_brokers_are_altered_and_described_as_kafka_does(side: SideB
     assert ours.out == kafkas.out
 
 
+def test_levels_of_loggers_are_altered_and_described_as_kafka_does(side: SideBySide) -> None:
+    loggers = f"{TO} --entity-type broker-loggers --entity-name 1"
+    for line in (
+        "--describe",
+        "--alter --add-config penstock.server=DEBUG,kafka.request.logger=ERROR",
+        "--describe",
+        "--alter --delete-config penstock.server,kafka.request.logger",
+        "--describe --all",
+        "--alter --add-config penstock.server=LOUD",
+        "--alter --add-config no.such.logger=DEBUG",
+        "--alter --delete-config root",
+    ):
+        ours, kafkas = side.both(configs, KAFKAS, f"{loggers} {line}")
+        assert (ours.code, ours.complaint, ours.out) == (kafkas.code, kafkas.complaint, kafkas.out), line
+        if "--alter --add-config penstock.server=DEBUG" in line:
+            assert "penstock.server=DEBUG" in side.ours(configs, *f"{loggers} --describe".split()).out
+    assert ours.code == 1
+
+
 def test_quotas_are_altered_and_described_as_kafka_does(side: SideBySide) -> None:
     for line in (
         "--alter --client quota-client --add-config producer_byte_rate=1024,consumer_byte_rate=2048",

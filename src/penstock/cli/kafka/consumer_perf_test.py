@@ -119,7 +119,7 @@ class Reading:
         total = f"{self._bytes / MEGABYTE:.4f}"
         return (
             f"{first}, {total}, {megabytes}, {self._records}, {records}, {joined_ms}, "
-            f"{elapsed_ms - joined_ms}, {fetched_megabytes}, {fetched_records}"
+            f"{max(0, elapsed_ms - joined_ms)}, {fetched_megabytes}, {fetched_records}"
         )
 
     def _date(self, moment_ms: int) -> str:

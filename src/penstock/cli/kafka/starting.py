@@ -25,6 +25,8 @@ def script(body: Body) -> Callable[[], NoReturn]:
     """The function that an entry point calls."""
 
     def main() -> NoReturn:
+        # kio registers its types with hypothesis where that is installed: longer work than the command.
+        sys.modules.setdefault("hypothesis", None)  # type: ignore[arg-type]
         sys.exit(run(body, sys.argv[1:]))
 
     return main

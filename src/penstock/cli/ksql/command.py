@@ -9,6 +9,8 @@ from typing import NoReturn
 import click
 
 DEFAULT_URL = "http://127.0.0.1:8088"
+OWN_SETTINGS = ("ssl.", "sasl.", "security.", "basic.auth.", "bearer.auth.", "bootstrap.servers")
+"""How the shell comes to the server, which has no use for them: passwords among them do not leave."""
 
 
 @click.command()
@@ -47,7 +49,9 @@ def shell(
     settings = read_properties(config_file) if config_file else {}
     server = server_at(url, user, password, settings)
     session = Session(server, as_json=output.upper() == "JSON", wide=wide)
-    session.properties.update({name: text for name, text in settings.items() if not name.startswith("ssl.")})
+    session.properties.update(
+        {name: text for name, text in settings.items() if not name.startswith(OWN_SETTINGS)}
+    )
     for each in variables:
         name, _, value = each.partition("=")
         session.variables[name] = value

@@ -8,6 +8,7 @@ from typing import Final, Protocol
 
 from penstock.handlers.reply import HangUp, NoReply, Reply, Wait
 from penstock.protocol.metadata import Node as Endpoint
+from penstock.server.connections.plain import PureConversation
 from penstock.server.connections.session import Session
 from penstock.server.node import Node
 from penstock.settings import BrokerSettings
@@ -60,9 +61,9 @@ class SimulatedBroker:
         """The broker's end of a new connection; None when nobody listens."""
         if self.node is None:
             return None
-        connection = ServerConnection(
-            self._world, Session(self.node.broker, LISTENER, "client"), deliver, lost
-        )
+        broker = self.node.broker
+        session = Session(broker, LISTENER, "client", plain=PureConversation(broker))
+        connection = ServerConnection(self._world, session, deliver, lost)
         self._connections.append(connection)
         return connection
 

@@ -10,6 +10,7 @@ from penstock.controller.controller import Controller
 from penstock.handlers.broker import Broker
 from penstock.protocol.metadata import Node as Endpoint
 from penstock.replication.partition import Partition as Served
+from penstock.server.connections.plain import PureConversation
 from penstock.server.connections.session import Session
 from penstock.server.node import Node
 from penstock.testing.history.events import Partition
@@ -100,7 +101,8 @@ class ClusterNode:
     ) -> ServerEnd | None:
         if self._running is None or (port == CLIENT_PORT and not self._running.serves):
             return None
-        session = Session(self._running.node.broker, LISTENERS[port], "127.0.0.1")
+        broker = self._running.node.broker
+        session = Session(broker, LISTENERS[port], "127.0.0.1", plain=PureConversation(broker))
         return self._running.process.accept(session, deliver, lost)
 
     @property
