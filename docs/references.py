@@ -10,7 +10,14 @@ from pathlib import Path
 import click
 
 from penstock.cli.main import COMMANDS, root
+from penstock.client import lag_metrics
 from penstock.handlers.table import HANDLERS
+from penstock.metrics import connect, pipelines, streams
+from penstock.metrics.text import Family
+from penstock.mirror import counting
+from penstock.server.metrics.families import families
+from penstock.sqlserver import persistent
+from penstock.web import metrics as web_metrics
 
 HERE = Path(__file__).parent
 WIDTH = 100
@@ -89,7 +96,41 @@ def protocol_page() -> str:
     return "\n".join(lines) + "\n"
 
 
-PAGES = {"cli.md": cli_page, "protocol.md": protocol_page}
+METRICS = {
+    "A broker": families(),
+    "A mirror": counting.FAMILIES,
+    "A pipeline": pipelines.FAMILIES,
+    "Kafka Streams' names": streams.FAMILIES,
+    "Kafka Connect's names": connect.FAMILIES,
+    "The SQL server": persistent.FAMILIES,
+    "An HTTP service": web_metrics.FAMILIES,
+    "Consumer groups": lag_metrics.FAMILIES,
+}
+"""What stands in the table of each section of docs/metrics.md."""
+
+
+def metrics_page() -> str:
+    """The page as it is, with the table of each section written anew."""
+    title, out, table = "", list[str](), False
+    for line in (HERE / "metrics.md").read_text(encoding="utf-8").splitlines():
+        title = line.removeprefix("## ") if line.startswith("## ") else title
+        if line == METRICS_HEAD[0] and title in METRICS:
+            out += [*METRICS_HEAD, *map(_metric, METRICS[title])]
+        table = line == METRICS_HEAD[0] or (table and line.startswith("|"))
+        if not table or title not in METRICS:
+            out.append(line)
+    return "\n".join(out) + "\n"
+
+
+METRICS_HEAD = ("| name | kind | labels | meaning |", "|---|---|---|---|")
+
+
+def _metric(family: Family) -> str:
+    labels = ", ".join(f"`{label}`" for label in family.labels)
+    return f"| `{family.name}` | {family.kind} | {labels} | {family.help} |"
+
+
+PAGES = {"cli.md": cli_page, "protocol.md": protocol_page, "metrics.md": metrics_page}
 
 
 def write() -> None:

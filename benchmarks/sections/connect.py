@@ -17,12 +17,11 @@ from glob import glob
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from confluent_kafka import Consumer, TopicPartition
-
 from benchmarks.bench import Bench, say
 from benchmarks.processes import family_cpu_seconds
 from benchmarks.results import Metric, Row, Sample, Table
 from benchmarks.sections import connect_databases
+from benchmarks.sections.connect_reading import await_last
 from benchmarks.systems import System, running
 from benchmarks.topics import topic
 from tests.connectors.worker import Worker
@@ -86,8 +85,12 @@ def _measured(bench: Bench, system: System, folder: Path, engines: list[Engine])
 
 def _file(path: Path, lines: int) -> Path:
     with path.open("w") as file:
-        file.writelines(f"{number:0{LINE_BYTES - 1}d}\n" for number in range(lines))
+        file.writelines(f"{_line(number).decode()}\n" for number in range(lines))
     return path
+
+
+def _line(number: int) -> bytes:
+    return b"%0*d" % (LINE_BYTES - 1, number)
 
 
 def _sample(system: System, engine: Engine, file: Path, total: int) -> Sample:
@@ -97,8 +100,8 @@ def _sample(system: System, engine: Engine, file: Path, total: int) -> Sample:
         began = time.monotonic()
         status, told = _created(engine, name, config)
         assert status == 201, told
-        _await_rows(system, name, total)
-        seconds = time.monotonic() - began
+        last = _line(total - 1)
+        seconds = await_last(system.address, name, total, lambda value: value == last) - began
         spent = family_cpu_seconds(engine.pid, 0) - spent
         asked(engine.url, "DELETE", f"/connectors/{name}")
     return {"k rows/s": total / seconds / 1e3, "CPU s per M rows": spent / total * 1e6}
@@ -112,23 +115,3 @@ def _created(engine: Engine, name: str, config: dict[str, str]) -> tuple[int, An
         if status != 409 or time.monotonic() > deadline:
             return status, told
         time.sleep(0.1)
-
-
-def _await_rows(system: System, name: str, total: int) -> None:
-    """Until all are committed; rows are counted, markers of transactions are not."""
-    settings: dict[str, Any] = {
-        "bootstrap.servers": system.address,
-        "group.id": f"count-{name}",
-        "auto.offset.reset": "earliest",
-        "isolation.level": "read_committed",
-        "enable.auto.commit": False,
-    }
-    consumer = Consumer(settings)
-    consumer.assign([TopicPartition(name, 0, 0)])
-    seen, deadline = 0, time.monotonic() + PATIENCE_S
-    try:
-        while seen < total:
-            assert time.monotonic() < deadline, f"{seen} of {total} rows in {PATIENCE_S:.0f} s"
-            seen += sum(each.error() is None for each in consumer.consume(10_000, 0.1))
-    finally:
-        consumer.close()

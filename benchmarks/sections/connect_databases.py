@@ -21,6 +21,7 @@ from confluent_kafka import Consumer, TopicPartition
 from benchmarks.bench import Bench
 from benchmarks.processes import family_cpu_seconds
 from benchmarks.results import Metric, Sample, Table
+from benchmarks.sections.connect_reading import await_last
 from benchmarks.systems import System
 from tests.connectors.servers import Postgres
 from tests.connectors.worker import Worker, eventually
@@ -102,7 +103,9 @@ class _Cases:
         config = {"connector.class": _JDBC.format("Source"), "mode": "incrementing",
                   "table.whitelist": "bench", "incrementing.column.name": "id",
                   "topic.prefix": "jdbc-", **self._database}  # fmt: skip
-        return self._timed("from-table", config, lambda: self._in_topic("jdbc-bench"))
+        began = time.monotonic()
+        self._worker.create("from-table", {**config, **_JSON})
+        return self._all_in("jdbc-bench", self._total, self._total) - began
 
     def to_parquet(self) -> float:
         config = {"connector.class": "io.confluent.connect.s3.S3SinkConnector", "topics": "jdbc-bench",
@@ -128,15 +131,14 @@ class _Cases:
                   "database.user": "postgres", "database.dbname": "postgres", "topic.prefix": "pg",
                   "table.include.list": "public.changes", "max.batch.size": "5000"}  # fmt: skip
         self._worker.create("changes", {**config, **_JSON})
-        self._counted("pg.public.changes", 1)
+        self._all_in("pg.public.changes", 1, 1)
         self._worker.call("PUT", "/connectors/changes/pause")
         self._worker.await_state("changes", "PAUSED")
         for _ in range(self._total // 1000):
             self._server.run(_ROWS.format("changes", 1000))
         began = time.monotonic()
         self._worker.call("PUT", "/connectors/changes/resume")
-        self._counted("pg.public.changes", self._total + 1)
-        return time.monotonic() - began
+        return self._all_in("pg.public.changes", self._total + 1, self._total + 1) - began
 
     def latency(self, probes: int) -> Sample:
         """A row is committed every 20 ms; a row has arrived when a reader of committed records has it."""
@@ -156,7 +158,7 @@ class _Cases:
         return {"p50 ms": taken[len(taken) // 2], "p99 ms": taken[int(len(taken) * 0.99)]}
 
     def _watch(self, probes: int, seen: dict[bytes, float]) -> None:
-        consumer = self._consumer("pg.public.changes", at_end=True)
+        consumer = self._consumer("pg.public.changes")
         consumer.poll(1.0)
         seen[b"ready"] = 0.0
         deadline = time.monotonic() + PATIENCE_S
@@ -176,19 +178,9 @@ class _Cases:
         done()
         return time.monotonic() - began
 
-    def _in_topic(self, topic: str) -> None:
-        self._counted(topic, self._total)
-
-    def _counted(self, topic: str, total: int) -> None:
-        """Until so many rows are committed; markers of transactions are not counted."""
-        eventually(lambda: self._exists(topic), f"the topic {topic}", PATIENCE_S)
-        consumer, seen, deadline = self._consumer(topic), 0, time.monotonic() + PATIENCE_S
-        try:
-            while seen < total:
-                assert time.monotonic() < deadline, f"{seen} of {total} rows of {topic}"
-                seen += sum(each.error() is None for each in consumer.consume(10_000, 0.05))
-        finally:
-            consumer.close()
+    def _all_in(self, topic: str, total: int, last_id: int) -> float:
+        wanted = f'"id":{last_id},'.encode()
+        return await_last(self._system.address, topic, total, lambda value: wanted in value)
 
     def _consumed(self, connector: str) -> None:
         def all_read() -> bool:
@@ -198,21 +190,14 @@ class _Cases:
 
         eventually(all_read, f"{connector} has read everything", PATIENCE_S)
 
-    def _exists(self, topic: str) -> bool:
-        consumer = self._consumer(None)
-        try:
-            return topic in consumer.list_topics(timeout=30).topics
-        finally:
-            consumer.close()
-
-    def _consumer(self, topic: str | None, *, at_end: bool = False) -> Consumer:
+    def _consumer(self, topic: str) -> Consumer:
+        """At the end of the topic."""
         settings: dict[str, Any] = {
             "bootstrap.servers": self._system.address, "group.id": "bench-judge", "isolation.level":
             "read_committed", "enable.auto.commit": False, "fetch.wait.max.ms": 10, "log_level": 0,
         }  # fmt: skip
         consumer = Consumer(settings)
-        if topic is not None:
-            place = TopicPartition(topic, 0)
-            place.offset = consumer.get_watermark_offsets(place, 30)[1] if at_end else 0
-            consumer.assign([place])
+        place = TopicPartition(topic, 0)
+        place.offset = consumer.get_watermark_offsets(place, 30)[1]
+        consumer.assign([place])
         return consumer

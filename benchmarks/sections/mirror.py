@@ -1,5 +1,6 @@
 """A mirror beside MirrorMaker 2: the same two brokers, the same mm2.properties, one mirror after the other.
 
+Each mirror first copies a backlog that is not counted, so that its JVM has compiled what it runs most.
 Throughput and CPU: a topic is filled as fast as the load generator can while the mirror runs, until the copy
 has everything. Lag: a thousand records a second, each with the time when it was sent, read on the target. The
 brokers are Penstock's for both, so only the mirror differs. MirrorMaker 2 copies at least once, as is its
@@ -36,6 +37,7 @@ from tests.peers.apache_kafka import VERSION, Unavailable, mirror_jars
 PARTITIONS: Final = 4
 PATIENCE_SECONDS: Final = 600.0
 RATE: Final = 1000
+WARM: Final = Case(100, PARTITIONS, Codec.NONE, 16 * 1024)
 _numbers = count()
 
 
@@ -97,7 +99,7 @@ def _broker(directory: Path) -> Iterator[Penstock]:
 
 @contextmanager
 def _mirror(bench: Bench, brokers: list[Penstock], system: Mirroring, topic: str) -> Iterator[int]:
-    """The pid of a mirror that has copied a first record of the topic."""
+    """The pid of a mirror that has copied a first load of the topic."""
     clusters = {f"s{next(_numbers)}": brokers[0].address, f"t{next(_numbers)}": brokers[1].address}
     source, target = clusters
     config = bench.work / f"{topic}.properties"
@@ -106,8 +108,9 @@ def _mirror(bench: Bench, brokers: list[Penstock], system: Mirroring, topic: str
     with (bench.work / f"{topic}.log").open("wb") as log:
         process = subprocess.Popen(system.command(config), stdout=log, stderr=log, start_new_session=True)
     try:
-        _produce_one(brokers[0].address, topic)
-        _wait(brokers[1].address, f"{source}.{topic}", 1)
+        warm_ms = 1000 if bench.effort.quick else 5000
+        written = bench.load(brokers[0], producers(topic, WARM), warm_ms=0, run_ms=warm_ms)
+        _wait(brokers[1].address, f"{source}.{topic}", sum(written.answered) * WARM.batch.records)
         yield process.pid
     finally:
         os.killpg(process.pid, signal.SIGKILL)
@@ -118,10 +121,11 @@ def _backlog(bench: Bench, brokers: list[Penstock], case: Case, system: Mirrorin
     topic = f"backlog-{next(_numbers)}"
     create(brokers[0], topic, PARTITIONS)
     with _mirror(bench, brokers, system, topic) as pid:
+        there = _records(brokers[1].address, _copied(brokers[1].address, topic))
         before, began = family_cpu_seconds(pid, os.getpid()), time.monotonic()
         written = bench.load(brokers[0], producers(topic, case), warm_ms=0)
         records = sum(written.answered) * case.batch.records
-        _wait(brokers[1].address, _copied(brokers[1].address, topic), records)
+        _wait(brokers[1].address, _copied(brokers[1].address, topic), there + records)
         seconds = time.monotonic() - began
         used = family_cpu_seconds(pid, os.getpid()) - before
     size = sum(written.answered) * len(case.batch.data)
@@ -169,10 +173,9 @@ def _copied(servers: str, topic: str) -> str:
     return next(name for name in Client(servers).topics() if name.endswith(f".{topic}"))
 
 
-def _produce_one(servers: str, topic: str) -> None:
-    producer = Producer({"bootstrap.servers": servers})
-    producer.produce(topic, b"first", partition=0)
-    producer.flush(30)
+def _records(servers: str, topic: str) -> int:
+    client = Client(servers)
+    return sum(client.end(topic, number) for number in range(PARTITIONS))
 
 
 def _wait(servers: str, topic: str, records: int) -> None:
@@ -181,7 +184,7 @@ def _wait(servers: str, topic: str, records: int) -> None:
         # A topic that was just created may have no leader yet.
         with suppress(KafkaException):
             known = topic in client.topics()
-            if known and sum(client.end(topic, number) for number in range(PARTITIONS)) >= records:
+            if known and _records(servers, topic) >= records:
                 return
         time.sleep(0.05)
     raise TimeoutError(f"{topic} has no {records} records after {PATIENCE_SECONDS:.0f} s")

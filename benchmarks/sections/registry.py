@@ -1,91 +1,79 @@
-"""The Schema Registry: registrations and look-ups a second, and the memory that it takes."""
+"""The Schema Registry: registrations and look-ups a second, and what they cost.
+
+Registrations are of new schemas under new subjects. Every look-up sends the whole schema. The generator takes
+a few microseconds a request; registry, broker and generator share the machine.
+"""
 
 from __future__ import annotations
 
-import http.client
 import json
-import subprocess
-import sys
-import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
+from itertools import count
 from typing import Final
 
 from benchmarks.bench import Bench
-from benchmarks.processes import rss_mb
-from benchmarks.results import Metric, Row, Sample, Table
-from penstock.testing import Broker
+from benchmarks.http_generator import NUMBER, HttpGenerator, Service, http_request, service
+from benchmarks.processes import family_cpu_seconds, rss_mb
+from benchmarks.results import Metric, Sample, Table
+from benchmarks.systems import System, running
 
-CLIENTS: Final = 8
-REGISTERED, READ, FOUND, MEMORY = "registrations/s", "by id/s", "look-ups/s", "RSS MB"
-METRICS: Final = (Metric(REGISTERED, 0), Metric(READ, 0), Metric(FOUND, 0), Metric(MEMORY, 0))
+CONNECTIONS: Final = (8, 32)
+METRICS: Final = (
+    Metric("requests/s", 0),
+    Metric("CPU µs a request", 0),
+    Metric("p50 ms", 1),
+    Metric("p99 ms", 1),
+    Metric("RSS MB", 0),
+)
+JSON: Final = "application/vnd.schemaregistry.v1+json"
+numbers = count()
 
 
 def run(bench: Bench) -> Iterator[Table]:
-    """Eight clients with a connection each; every schema is new, every look-up parses its schema."""
     table = Table("Schema Registry", METRICS)
-    samples = [_sample(bench.effort.run_ms / 1000) for _ in range(bench.effort.rounds)]
-    table.rows.append(Row(f"{CLIENTS} clients, Avro records", {"Penstock": samples}))
+    generator = HttpGenerator(bench.work)
+    with running(bench.work, with_kafka=False) as (broker,):
+        for connections in CONNECTIONS:
+            for case, request in (
+                ("registrations", _schema(f"/subjects/s{NUMBER}/versions", NUMBER)),
+                ("schemas by id", http_request("GET", "/schemas/ids/1")),
+                ("look-ups by schema", _schema("/subjects/known", "Known")),
+            ):
+                sample = partial(_sample, bench, generator, request, connections)
+                name = f"{case}, {connections} connections"
+                table.rows.append(bench.alternate(name, [broker], sample))
+    table.notes.append("CPU is that of the registry alone. Each connection waits for its answer.")
     yield table
 
 
-def _sample(seconds: float) -> Sample:
-    with Broker() as broker:
-        command = [sys.executable, "-m", "penstock", "registry", "--listen", "127.0.0.1:0"]
-        command += ["--bootstrap-servers", broker.bootstrap_servers, "--log-level", "error"]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-            try:
-                assert process.stdout is not None
-                address = process.stdout.readline().split()[1]
-                return {
-                    REGISTERED: _rate(address, seconds, _register),
-                    READ: _rate(address, seconds, _read),
-                    FOUND: _rate(address, seconds, _look_up),
-                    MEMORY: rss_mb(process.pid),
-                }
-            finally:
-                process.terminate()
+def _sample(
+    bench: Bench, generator: HttpGenerator, request: bytes, connections: int, broker: System
+) -> Sample:
+    """A registry with an empty topic each time: what is kept has a cost of its own."""
+    with service("registry", broker.address, 1, f"kafkastore.topic=schemas-{next(numbers)}") as registry:
+        generator.run(registry, _schema("/subjects/known/versions", "Known"), 1, 0, 100)
+        return measured(bench, generator, registry, request, connections) | {"RSS MB": rss_mb(registry.pid)}
 
 
-def _rate(address: str, seconds: float, ask: Callable[[http.client.HTTPConnection, int, int], None]) -> float:
-    counts = [0] * CLIENTS
-    end = time.monotonic() + seconds
-
-    def work(client: int) -> None:
-        connection = http.client.HTTPConnection(address, timeout=30)
-        while time.monotonic() < end:
-            ask(connection, client, counts[client])
-            counts[client] += 1
-        connection.close()
-
-    threads = [threading.Thread(target=work, args=(client,)) for client in range(CLIENTS)]
-    began = time.monotonic()
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return sum(counts) / (time.monotonic() - began)
+def measured(
+    bench: Bench, generator: HttpGenerator, asked: Service, request: bytes, connections: int, mark: str = ""
+) -> Sample:
+    """Requests, and marks where there is one, with the CPU of the service and its workers."""
+    generator.run(asked, request, connections, 0, bench.effort.warm_ms, mark)
+    before = family_cpu_seconds(asked.pid, 0)
+    found = generator.run(asked, request, connections, 0, bench.effort.run_ms, mark)
+    spent = family_cpu_seconds(asked.pid, 0) - before
+    return {
+        "requests/s": found.requests / found.seconds,
+        "k records/s": found.marks / found.seconds / 1e3,
+        "CPU µs a request": 1e6 * spent / max(1, found.requests),
+        "p50 ms": found.p50_ms,
+        "p99 ms": found.p99_ms,
+    }
 
 
-def _schema(client: int, number: int) -> str:
+def _schema(path: str, name: str) -> bytes:
     fields = '[{"name":"a","type":"int"},{"name":"b","type":["null","string"],"default":null}]'
-    return json.dumps({"schema": f'{{"type":"record","name":"R{client}_{number}","fields":{fields}}}'})
-
-
-def _register(connection: http.client.HTTPConnection, client: int, number: int) -> None:
-    _ask(connection, "POST", f"/subjects/s{client}-{number}/versions", _schema(client, number))
-
-
-def _read(connection: http.client.HTTPConnection, _client: int, number: int) -> None:
-    _ask(connection, "GET", f"/schemas/ids/{1 + number % 8}")
-
-
-def _look_up(connection: http.client.HTTPConnection, client: int, number: int) -> None:
-    _ask(connection, "POST", f"/subjects/s{client}-0", _schema(client, 0))
-
-
-def _ask(connection: http.client.HTTPConnection, method: str, path: str, body: str | None = None) -> None:
-    connection.request(method, path, body)
-    answer = connection.getresponse()
-    text = answer.read()
-    assert answer.status == 200, text
+    schema = f'{{"type":"record","name":"R{name}","fields":{fields}}}'
+    return http_request("POST", path, JSON, json.dumps({"schema": schema}).encode())
