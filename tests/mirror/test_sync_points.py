@@ -88,3 +88,34 @@ def test_the_first_record_is_told_so_that_a_group_at_the_start_is_translated() -
     assert syncs.translate(PLACE, 1) == 1
     pending.add(PLACE, [Piece(10, 19, 12, 10)])
     assert pending.take() == [OffsetSync(PLACE, 19, 21)]
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.integers(1, 450), min_size=1, max_size=40), st.sampled_from([1, 20, 100]))
+def test_a_group_reads_no_more_again_than_the_lag_or_as_far_as_it_is_behind(
+    batches: list[int], lag_max: int
+) -> None:
+    """The documented bound, for a group anywhere in a partition that is copied in batches of any size."""
+    syncs = OffsetSyncs()
+    syncs.started()
+    pending, end = PendingSyncs(lag_max), 0
+    for size in batches:
+        pending.add(PLACE, [Piece(end, end + size - 1, end, size)])
+        end += size
+        if pending.is_due:
+            syncs.take_all(pending.take())
+    syncs.take_all(pending.take())
+
+    for upstream in range(1, end + 1):
+        translated = syncs.translate(PLACE, upstream)
+        assert translated is not None
+        assert 0 <= upstream - translated <= max(lag_max, end - upstream), (upstream, end)
+
+
+def test_the_syncs_that_are_kept_are_few() -> None:
+    syncs = OffsetSyncs()
+    syncs.started()
+    syncs.take_all(OffsetSync(PLACE, offset, offset) for offset in range(20_000))
+
+    used = {syncs.used(PLACE, offset) for offset in range(20_000)}
+    assert len(used) < 60

@@ -1,22 +1,25 @@
-"""Offsets of the source to offsets of the target: what MirrorMaker 2's `OffsetSyncStore` knows and answers.
+"""Offsets of the source to offsets of the target: the part of MirrorMaker 2's `OffsetSyncStore`.
 
-A store keeps 64 syncs for each partition: the newest, and older ones at distances that grow by powers of two.
-A group that is close to the end of its topic is translated closely, one far behind more coarsely. The answer
-is never too far: a group may read records again and skips none.
+A store keeps the newest sync of each partition, and older ones at distances that grow with their age. A group
+that is close to the end of its topic is translated closely, one far behind more coarsely. The answer is never
+too far: a group may read records again and skips none. MirrorMaker 2 keeps fewer syncs: a group may read
+several times as many records again there as it is behind. Here what is forgotten costs at most half as many.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import Final
 
 from penstock.mirror.layouts import OffsetSync
 from penstock.protocol.topic_partition import TopicPartition
 
-KEPT: Final = 64
 TOO_OLD: Final = -1
 """The answer for an offset before the oldest sync that is kept."""
-_LONG: Final = (1 << 63) - 1
+_WORTH_KEEPING: Final = 2
+"""A sync goes when the gap that it leaves is at most the distance from the newest, divided by this. So the
+distance grows by half with every second sync that is kept: there are at most some 220 of a partition."""
 
 
 class OffsetSyncs:
@@ -24,6 +27,7 @@ class OffsetSyncs:
 
     def __init__(self, *, only_newest_at_start: bool = False) -> None:
         self._syncs: dict[TopicPartition, list[OffsetSync]] = {}
+        """The newest first; no two have the same offset of the source."""
         self._starting = True
         self._only_newest = only_newest_at_start
         """Whether syncs from before the start are not trusted but the last: without the checkpoints of
@@ -38,7 +42,7 @@ class OffsetSyncs:
         newest_only = self._starting and self._only_newest
         if known is None or newest_only or sync.upstream < known[0].upstream:
             # The first of its partition, or the source was rewound: what was known before means nothing.
-            self._syncs[sync.place] = [sync] * KEPT
+            self._syncs[sync.place] = [sync]
         else:
             self._syncs[sync.place] = _with_newest(known, sync)
 
@@ -65,46 +69,13 @@ class OffsetSyncs:
         return None if syncs is None else syncs[0]
 
 
-def _with_newest(original: list[OffsetSync], newest: OffsetSync) -> list[OffsetSync]:
-    """MirrorMaker 2's rules. A: the first is the newest. B: none is older than its place allows, 2^place
-    offsets behind the one before. C: neighbours that differ are so far apart that they are worth two places.
-    """
-    syncs = list(original)
-    replacement, at = newest, 0
-    syncs[0] = newest
-    for current in range(1, KEPT):
-        previous = current - 1
-        while True:
-            old = original[at]
-            separated = _apart(syncs[previous], old, previous)
-            separated_from_next = current + 1 >= KEPT or _apart(old, syncs[current + 1], current)
-            recent = _recent(syncs[previous], old, previous, current)
-            promoted = recent and separated and separated_from_next
-            if promoted:
-                replacement = old
-            duplicate = at + 1 < KEPT and old is original[at + 1]
-            skipped = duplicate or not separated
-            if promoted or skipped:
-                at += 1
-            if not (at < current and skipped):
-                break
-        if _recent(syncs[previous], syncs[current], previous, current):
-            break  # it holds for all that follow, too
-        syncs[current] = replacement
-    return syncs
-
-
-def _recent(one: OffsetSync, other: OffsetSync, i: int, j: int) -> bool:
-    """Invariant B, with the overflow of Java's long."""
-    bound = _wrapped(other.upstream + (_wrapped(1 << j) - (1 << i)))
-    return one is other or bound < 0 or one.upstream <= bound
-
-
-def _apart(one: OffsetSync, other: OffsetSync, i: int) -> bool:
-    """Invariant C."""
-    bound = _wrapped(other.upstream + (1 << max(i - 2, 0)))
-    return one is other or (bound >= 0 and one.upstream >= bound)
-
-
-def _wrapped(number: int) -> int:
-    return ((number + _LONG + 1) & ((1 << 64) - 1)) - _LONG - 1
+def _with_newest(known: list[OffsetSync], newest: OffsetSync) -> list[OffsetSync]:
+    """With the newest in front, and without those that are not worth their place any more. The oldest stays:
+    before it nothing can be translated."""
+    older = known[1:] if known[0].upstream == newest.upstream else known
+    kept = [newest]
+    for sync, following in pairwise(older):
+        gap, distance = kept[-1].upstream - following.upstream, newest.upstream - kept[-1].upstream
+        if gap * _WORTH_KEEPING > distance:
+            kept.append(sync)
+    return kept + older[-1:]
