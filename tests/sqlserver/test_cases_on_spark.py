@@ -2,99 +2,65 @@
 
 from __future__ import annotations
 
+import json
+import os
 import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 
-from penstock.client.admin import Admin
-from penstock.client.direct import cluster_of
-from penstock.client.librdkafka import Connection
 from penstock.plan.raw_records import RawRecord
-from penstock.protocol.topic_partition import TopicPartition
-from penstock.records.record import Record
 from penstock.sql.testing import Case, read_cases
 from penstock.sql.testing.comparing import differences, same
 from penstock.sql.testing.topics import source_by_topic
 from penstock.sqlserver.registry import RegistryAt
-from penstock.sqlserver.topic_reading import TopicReader, starting_offsets
-from penstock.wire.pack import pack_records
-from penstock.wire.produce import Producer
+from tests.sqlserver.asked_cases import AskedCases, Refused
 from tests.sqlserver.renamed_cases import EXACT, RenamedCase, renamed
 from tests.sqlserver.servers import Server
 
 pytestmark = [pytest.mark.timeout(3600), pytest.mark.long]
 FILES = sorted((Path(__file__).parent.parent / "sql_cases" / "cases").glob("*.json"))
-LONG, SHORT, AT_ONCE = 200, 5, 10
-WITHIN_S, BEHIND_OTHERS_S = 300.0, 180.0
-"""How long a group may take, and how long its other cases after one of them is there."""
-FEW = {"aggregates": 1, "stream_joins": 1, "table_joins": 1, "windows": 1, "formats": 1}
-"""Files of the short form."""
+CASES, AT_ONCE = 200, 10
+WITHOUT_PROGRESS_S = 120.0
+"""How long queries may commit nothing, on a machine that has a core for each process that wants one."""
+EQUAL, DIFFERENT, REFUSED, LATE = "equal", "different", "refused", "not read in time"
 
 
-def sample(random: Random, *, long_form: bool) -> list[tuple[str, Case]]:
-    """Long: every file in turn, as many as asked for and some in reserve. Short: one of a few files."""
-    by_file = {path.stem: read_cases(path) for path in FILES}
-    for cases in by_file.values():
+@dataclass(frozen=True)
+class Outcome:
+    """A line of the file that a run writes."""
+
+    case: str
+    outcome: str
+    compared: str
+    reasons: list[str]
+    wanted: list[str]
+    given: list[str]
+
+
+def sample(random: Random) -> list[Case]:
+    """Every file in turn, as many cases as asked for and some in reserve."""
+    by_file = [read_cases(path) for path in FILES]
+    for cases in by_file:
         random.shuffle(cases)
-    if not long_form:
-        return [(name, case) for name in FEW for case in by_file[name]]
-    rounds = max(map(len, by_file.values()))
-    return [(name, cases[at]) for at in range(rounds) for name, cases in by_file.items() if at < len(cases)]
+    rounds = max(map(len, by_file))
+    return [cases[at] for at in range(rounds) for cases in by_file if at < len(cases)]
 
 
-class Asked:
-    """Cases that were handed to the server."""
-
-    def __init__(self, bootstrap_servers: str, server: Server) -> None:
-        self._bootstrap_servers, self._server = bootstrap_servers, server
-        self._admin = Admin(bootstrap_servers)
-        self._connection = Connection(bootstrap_servers, 30)
-        self._cluster = cluster_of(self._connection)
-
-    def begin(self, chosen: RenamedCase) -> list[str]:
-        """Why the server refused it, if it did."""
-        for topic in chosen.input_topics:
-            self._admin.create_topic(topic, 1, 1, {"retention.ms": "-1"})
-        producer = Producer(self._cluster)  # librdkafka takes the time 0 for none
-        for record in chosen.case.inputs:
-            source = source_by_topic(chosen.engine.catalogue, record.topic)
-            key, value = chosen.topics.encoded(record, source)
-            made = Record(key, value, record.headers or (), record.timestamp or 0)
-            producer.send(TopicPartition(record.topic, 0), pack_records([made]))
-        producer.flush()
-        given = {**chosen.case.properties, "auto.offset.reset": "earliest"}
-        for statement in chosen.case.statements:
-            answer = self._server.client.post("/ksql", json={"ksql": statement, "streamsProperties": given})
-            if answer.status_code != 200:
-                return [f"{statement}: {answer.text}"]
-        return []
-
-    def records(self, topic: str) -> list[RawRecord]:
-        starts = starting_offsets(self._admin, (topic,), "earliest")
-        found: list[RawRecord] = []
-        with TopicReader(self._connection, starts) as reader:
-            while not reader.at_end:
-                found += reader.poll(1)
-        return found
-
-    def end(self, group: list[RenamedCase]) -> None:
-        """Every query of these cases, those of INSERT INTO too."""
-        made = {topic for each in group for topic in (query.sink.topic for query in each.queries)}
-        for line in self._server.ksql("SHOW QUERIES;")[0]["queries"]:
-            if made & set(line["sinkKafkaTopics"]):
-                self._server.ksql(f"TERMINATE {line['id']};")
-
-
-def found_differences(chosen: RenamedCase, asked: Asked) -> list[str]:
-    """As the driver's results are compared: topic by topic."""
+def found_differences(chosen: RenamedCase, asked: AskedCases) -> tuple[list[str], list[str]]:
+    """As the driver's results are compared: topic by topic. The differences, and the records that came."""
     found: list[str] = []
+    given: list[str] = []
     for topic in dict.fromkeys(record.topic for record in chosen.case.outputs):
         source = source_by_topic(chosen.engine.catalogue, topic)
         wanted = [record for record in chosen.case.outputs if record.topic == topic]
         actual = [(each, *_decoded(chosen, topic, each, source)) for each in asked.records(topic)]
+        given += [f"{topic} {each[1:]} at {each[0].timestamp}" for each in actual]
         if chosen.compared != EXACT:
             wanted = list({repr((each.key, each.window)): each for each in wanted}.values())
             actual = list({repr(each[1:3]): each for each in actual}.values())
@@ -106,7 +72,7 @@ def found_differences(chosen: RenamedCase, asked: Asked) -> list[str]:
             found += [f"{topic} record {at}: {part}" for part in parts]
         if len(actual) != len(wanted):
             found.append(f"{topic}: {len(actual)} records for {len(wanted)}: {[each[1:] for each in actual]}")
-    return found
+    return found, given
 
 
 def _decoded(chosen: RenamedCase, topic: str, raw: RawRecord, source: Any) -> tuple[Any, Any, Any]:
@@ -122,54 +88,90 @@ def _plain(value: Any, prefix: str) -> Any:
 
 
 def test_spark_gives_what_the_driver_gives(
-    cluster: tuple[str, str], spark_server: Server, seed: int, long_form: bool
+    cluster: tuple[str, str], spark_server: Server, seed: int, pytestconfig: pytest.Config
 ) -> None:
-    schemas, asked = RegistryAt(cluster[1]), Asked(cluster[0], spark_server)
+    chosen = chosen_cases(Random(seed), RegistryAt(cluster[1]))
+    asked = AskedCases(cluster[0], spark_server)
+    written = pytestconfig.rootpath / "build" / f"cases_on_spark_{seed}.jsonl"
+    written.parent.mkdir(exist_ok=True)
+    outcomes: list[Outcome] = []
+    with written.open("w") as file:
+        for at in range(0, len(chosen), AT_ONCE):
+            for outcome in group_outcomes(chosen[at : at + AT_ONCE], asked):
+                outcomes.append(outcome)
+                file.write(json.dumps(asdict(outcome)) + "\n")
+            file.flush()
+            print(f"{len(outcomes)} cases: {Counter(each.outcome for each in outcomes)}", flush=True)
+    wrong = [each for each in outcomes if each.outcome != EQUAL]
+    shown = "\n".join(f"{each.case}: {each.outcome}: {line}" for each in wrong for line in each.reasons)
+    assert not wrong, f"seed {seed}: {len(wrong)} of {len(chosen)} cases, all in {written}\n{shown}"
+
+
+def chosen_cases(random: Random, schemas: RegistryAt) -> list[RenamedCase]:
     chosen: list[RenamedCase] = []
-    files: set[str] = set()
-    for number, (file, case) in enumerate(sample(Random(seed), long_form=long_form)):
-        if len(chosen) == (LONG if long_form else SHORT) or (not long_form and file in files):
-            continue
-        made = renamed(case, f"C{number}X_", schemas)
-        if made is not None:
+    for number, case in enumerate(sample(random)):
+        if len(chosen) < CASES and (made := renamed(case, f"C{number}X_", schemas)) is not None:
             chosen.append(made)
-            files.add(file)
-    assert len(chosen) == (LONG if long_form else SHORT)
-    wrong: dict[str, list[str]] = {}
-    for at in range(0, len(chosen), AT_ONCE):
-        wrong |= group_differences(chosen[at : at + AT_ONCE], asked)
-        print(f"{min(at + AT_ONCE, len(chosen))} cases, {len(wrong)} differ: {wrong}", flush=True)
-    shown = "\n".join(f"{name}: {line}" for name, lines in wrong.items() for line in lines)
-    assert not wrong, f"seed {seed}: {len(wrong)} of {len(chosen)} cases differ\n{shown}"
+    assert len(chosen) == CASES
+    return chosen
 
 
-def group_differences(group: list[RenamedCase], asked: Asked) -> dict[str, list[str]]:
-    """What is wrong, by the case's name: refused statements, records that differ or cannot be read."""
-    wrong = {f"{each.prefix} {each.case.name}": found for each in group if (found := begun(each, asked))}
-    waiting = [each for each in group if f"{each.prefix} {each.case.name}" not in wrong]
-    left, deadline = list(waiting), time.monotonic() + WITHIN_S
-    while left and time.monotonic() < deadline:
-        still = [each for each in left if seen_differences(each, asked)]
-        if len(still) < len(left):
-            deadline = min(deadline, time.monotonic() + BEHIND_OTHERS_S)
-        left = still
-        time.sleep(0.3)
-    for each in waiting:
-        if found := seen_differences(each, asked):  # more than expected may have come meanwhile
-            wrong[f"{each.prefix} {each.case.name}"] = found
+def group_outcomes(group: list[RenamedCase], asked: AskedCases) -> Iterator[Outcome]:
+    """One case must not end the others, whatever happens to it."""
+    failed = {each.prefix: outcome for each in group if (outcome := begun(each, asked)) is not None}
+    waiting = [each for each in group if each.prefix not in failed]
+    left = wait_until_read(waiting, asked)
+    for each in group:
+        if each.prefix in failed:
+            yield failed[each.prefix]
+            continue
+        try:
+            reasons, given = found_differences(each, asked)
+            kind = DIFFERENT if reasons else EQUAL
+        except Exception as error:  # the topic is not there, or its records cannot be read
+            kind, reasons, given = DIFFERENT, [f"not read: {error!r}"], []
+        if unread := left.get(each.prefix):
+            kind, reasons = LATE, [f"unread: {unread}", *reasons]
+        yield outcome_of(each, kind, reasons, given)
     asked.end(group)
-    return wrong
 
 
-def begun(chosen: RenamedCase, asked: Asked) -> list[str]:
+def begun(chosen: RenamedCase, asked: AskedCases) -> Outcome | None:
     try:
-        return asked.begin(chosen)
-    except Exception as error:  # one case must not end the others
-        return [f"not begun: {error!r}"]
+        asked.begin(chosen)
+    except Refused as refused:
+        return outcome_of(chosen, REFUSED, [str(refused)], [])
+    except Exception as error:
+        return outcome_of(chosen, REFUSED, [f"not begun: {error!r}"], [])
+    return None
 
 
-def seen_differences(chosen: RenamedCase, asked: Asked) -> list[str]:
+def wait_until_read(waiting: list[RenamedCase], asked: AskedCases) -> dict[str, dict[str, int]]:
+    """Wait until the queries of these cases have committed the ends of their inputs. Returns what is left
+    after a time without progress, by the case's prefix; that time is longer on a busy machine."""
+    left = {each.prefix: asked_unread(each, asked) for each in waiting}
+    moved = time.monotonic()
+    while any(left.values()) and time.monotonic() - moved < patience_s():
+        time.sleep(0.3)
+        now = {each.prefix: asked_unread(each, asked) if left[each.prefix] else {} for each in waiting}
+        if now != left:
+            left, moved = now, time.monotonic()
+    return left
+
+
+def asked_unread(chosen: RenamedCase, asked: AskedCases) -> dict[str, int]:
     try:
-        return found_differences(chosen, asked)
-    except Exception as error:  # the topic is not there yet, or its records cannot be read
-        return [f"not read: {error!r}"]
+        return asked.unread(chosen)
+    except Exception as error:
+        return {f"not known: {error!r}": 1}
+
+
+def patience_s() -> float:
+    return WITHOUT_PROGRESS_S * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+
+
+def outcome_of(chosen: RenamedCase, kind: str, reasons: list[str], given: list[str]) -> Outcome:
+    """Outputs are shown where they differ."""
+    wanted = [] if kind == EQUAL else [repr(each) for each in chosen.case.outputs]
+    shown = [] if kind == EQUAL else given
+    return Outcome(f"{chosen.prefix} {chosen.case.name}", kind, chosen.compared, reasons, wanted, shown)
