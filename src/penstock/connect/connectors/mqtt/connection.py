@@ -62,7 +62,10 @@ def client(settings: Mapping[str, Any], name: str, *, keeps: bool) -> Any:
     from paho.mqtt.client import Client
     from paho.mqtt.enums import CallbackAPIVersion
 
-    made = Client(CallbackAPIVersion.VERSION2, name, clean_session=not keeps, manual_ack=keeps)
+    from penstock.connect.connectors.mqtt.late_client import LateClient
+
+    kind = LateClient if keeps else Client
+    made = kind(CallbackAPIVersion.VERSION2, name, clean_session=not keeps, manual_ack=keeps)
     if settings["mqtt.username"]:
         made.username_pw_set(settings["mqtt.username"], settings["mqtt.password"])
     if urlsplit(settings["mqtt.server.uri"]).scheme in ("ssl", "mqtts"):

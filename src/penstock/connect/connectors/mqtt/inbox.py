@@ -1,8 +1,9 @@
 """Messages that an MQTT broker has sent and that are not in a topic yet. The thread of the MQTT client adds
 them, and that of the connector takes them.
 
-A message is confirmed to the broker when it is in its topic for good. A broker that is connected again sends
-what was not confirmed again, with the same id.
+A message is confirmed to the broker when it is in its topic for good. A broker that has kept the session
+sends what was not confirmed again, with the same id. One that has lost it sends nothing again, and gives the
+ids to other messages.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ log = logging.getLogger(__name__)
 @dataclass(frozen=True)
 class Message:
     number: int  # of this inbox
+    session: int  # of the broker; an id means a message within one session only
     mid: int
     qos: int
     retained: bool
@@ -38,12 +40,14 @@ class Inbox:
         self._waiting: list[Message] = []
         self._handed = 0  # as many of the first ones belong to a batch
         self._number = 0
+        self._session = 0
         self._dropped = 0
 
     def add(self, mid: int, qos: int, retained: bool, duplicate: bool, topic: str, payload: bytes) -> None:
         with self._lock:
+            sent = (self._session, mid, topic, payload)
             if duplicate and any(
-                each.mid == mid and (each.topic, each.payload) == (topic, payload) for each in self._waiting
+                (each.session, each.mid, each.topic, each.payload) == sent for each in self._waiting
             ):
                 return
             if qos == 0 and len(self._waiting) >= WAITING_MAX:
@@ -52,11 +56,15 @@ class Inbox:
                 self._dropped += 1
                 return
             self._number += 1
-            self._waiting.append(Message(self._number, mid, qos, retained, duplicate, topic, payload))
+            made = Message(self._number, self._session, mid, qos, retained, duplicate, topic, payload)
+            self._waiting.append(made)
 
-    def connected_again(self) -> None:
-        """What no batch has will be sent again, unless nobody confirms it."""
+    def connected(self, *, session_present: bool) -> None:
+        """What no batch has will be sent again, unless nobody confirms it or the session is another one."""
         with self._lock:
+            if not session_present:
+                self._session += 1
+                return
             kept, others = self._waiting[: self._handed], self._waiting[self._handed :]
             self._waiting = kept + [each for each in others if each.qos == 0]
 
@@ -81,6 +89,7 @@ class Inbox:
             count = sum(each.number <= number for each in self._waiting[: self._handed])
             finished, self._waiting = self._waiting[:count], self._waiting[count:]
             self._handed -= count
+            session = self._session
         for each in finished:
-            if each.qos:
+            if each.qos and each.session == session:
                 confirm(each)

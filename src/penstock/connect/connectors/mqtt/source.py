@@ -121,11 +121,11 @@ class MqttSource(SourceConnector):
         made.loop_start()
         self._client = made
 
-    def _connected(self, made: Any, _data: Any, _flags: Any, reason: Any, _properties: Any) -> None:
+    def _connected(self, made: Any, _data: Any, flags: Any, reason: Any, _properties: Any) -> None:
         if reason.is_failure:
             self._refused = str(reason)
             return
-        self._inbox.connected_again()
+        self._inbox.connected(session_present=flags.session_present)
         made.subscribe([(each, self._given["mqtt.qos"]) for each in self._given["mqtt.topics"]])
 
     def _subscribed(self, _client: Any, _data: Any, _mid: Any, reasons: Any, _properties: Any) -> None:
